@@ -2,14 +2,14 @@
 # Another interpreter: make PYTHON=python3.12 test
 
 PYTHON ?= python3
+# For TIMEFORMAT and `time`, by which the tests say what they took.
+SHELL := bash
 # Set in many images; hundreds of processes that tests start would each compile all that they import.
 unexport PYTHONDONTWRITEBYTECODE
 VENV := .venv
 BIN := $(VENV)/bin
 # A second environment, with the lowest supported versions of the dependencies and of the frameworks.
 LOWEST := .venv-lowest
-# A third, which holds a compiled wheel in place of the source.
-COMPILED := .venv-compiled
 # A small one for `make demo`: what agentguard itself needs, and no more.
 DEMO := .venv-demo
 # Environments for the frameworks that cannot live beside all others.
@@ -19,18 +19,16 @@ UV := .venv-uv
 # Rebuilt when the declared or the tested versions change.
 STAMP := $(VENV)/.agentguard-installed
 LOWEST_STAMP := $(LOWEST)/.agentguard-installed
-COMPILED_STAMP := $(COMPILED)/.agentguard-installed
 DEMO_STAMP := $(DEMO)/.agentguard-installed
-WHEEL_SOURCES := $(shell find src/agentguard integrations profiles -type f -not -path '*/__pycache__/*')
-# The suites that reach into what is installed: the frameworks, and the libraries under engine and command line.
-LOWEST_SUITES := $(addprefix tests/,integrations convergence engine golden cli calibration stores traces gate)
-# The suites that call compiled code. No folder of sources is among them: its modules would stand before the wheel's.
-COMPILED_SUITES := $(addprefix tests/,packaging/test_installed.py verification engine contract property golden reference \
-  traces integrations)
+# The suites whose code calls a dependency or a framework.
+LOWEST_SUITES := $(addprefix tests/,calibration cli content convergence engine gate guard hooks integrations live proxy report \
+  serving stores telemetry traces)
 # The package as a wheel holds it, by links; what .venv has installed (setup.py).
 LAYOUT := .layout/agentguard
 # A file of tests stays on one process, for the servers that it shares; each process starts servers of its own.
 PARALLEL := -n auto --maxprocesses 4 --dist loadfile
+# Prints the wall time of a command, and the CPU time of it and all processes that it started and waited for.
+TIMED = @TIMEFORMAT='$@: %R s, of CPU %U s user + %S s system'; time
 # What mypy checks; tests/typing is the public API as its users' type checkers see it.
 TYPED := $(LAYOUT) $(wildcard tests/typing docs/generate)
 # pydantic-ai has no release for Python 3.10.
@@ -48,7 +46,7 @@ RELEASE := .venv-release
 RELEASE_STAMP := $(RELEASE)/.agentguard-installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo docs layout compiled servers clients test test-slow coverage test-lowest test-compiled test-frameworks lint format bench weights measure scale fuzz dist sbom audit clean
+.PHONY: help demo docs layout servers clients test test-slow coverage test-lowest test-frameworks lint format bench weights measure scale fuzz dist sbom audit clean
 
 help: ## Show the targets
 	@echo "agentguard: make TARGET [PYTHON=python3.12]"
@@ -58,10 +56,10 @@ demo: $(DEMO_STAMP) ## Guard several hundred real tool calls with faults among t
 	@$(DEMO)/bin/agentguard demo
 
 test: layout servers ## Run the tests but for the slow ones, the doctests and the code blocks of the documents
-	$(BIN)/python -m pytest -q $(PARALLEL) -m "not slow"
+	$(TIMED) $(BIN)/python -m pytest -q $(PARALLEL) -m "not slow"
 
 test-slow: layout servers clients ## Run the tests that take long: wheels, forks, browsers, Spark, processes that are killed
-	$(BIN)/python -m pytest -q $(PARALLEL) -m slow tests
+	$(TIMED) $(BIN)/python -m pytest -q $(PARALLEL) -m slow tests
 
 servers:
 	@tests/stores/redis/ensure_server.sh
@@ -76,11 +74,8 @@ clients:
 coverage: layout servers ## Run the tests but for the slow ones, and say which lines none of them reaches
 	$(BIN)/python -m pytest -q $(PARALLEL) -m "not slow" --cov=agentguard --cov-report=term:skip-covered
 
-test-lowest: $(LOWEST_STAMP) ## Run the suites that touch dependencies on the lowest supported versions, in .venv-lowest
-	$(LOWEST)/bin/python -m pytest -q $(PARALLEL) --hypothesis-profile=brief $(LOWEST_SUITES)
-
-test-compiled: $(COMPILED_STAMP) ## Run the engine's and the integrations' tests on a compiled wheel, in .venv-compiled
-	$(COMPILED)/bin/python -m pytest -q $(PARALLEL) --hypothesis-profile=brief $(COMPILED_SUITES)
+test-lowest: $(LOWEST_STAMP) servers ## Run a smoke test of each file on the lowest supported versions, in .venv-lowest
+	$(TIMED) $(LOWEST)/bin/python -m pytest -q $(PARALLEL) --hypothesis-profile=brief -m smoke $(LOWEST_SUITES)
 
 test-frameworks: $(UV)/bin/uv ## Test each framework in environments of its own, newest and lowest (NAMES=strands: one)
 	@$(FROM_INDEX) $(UV)/bin/python tools/frameworks.py $(NAMES)
@@ -90,8 +85,6 @@ lint: layout ## Check style, format, types and the rules of who may import whom
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy $(TYPED) $$(test -d $(VENV)/lib/python3.10 && echo --exclude=$(UNTYPED_ON_310))
 	$(BIN)/lint-imports --no-logo
-
-compiled: $(COMPILED_STAMP) ## Build the compiled wheel into an environment of its own, .venv-compiled
 
 layout: $(STAMP)  # links to what is new at the top of the package
 	@$(BIN)/python -c 'import setup; setup.lay_out()'
@@ -106,10 +99,10 @@ bench: $(STAMP) ## Measure speed
 weights: $(STAMP) ## Learn what each signal counts for, from generated and recorded calls, into verification/weights.py
 	$(BIN)/python benchmarks/weights/run.py
 
-measure: $(STAMP) $(COMPILED_STAMP) ## Measure speed, and detection where recorded data lies beside the checkout, into docs/measurements.md
+measure: $(STAMP) ## Measure speed, and detection where recorded data lies beside the checkout, into docs/measurements.md
 	$(BIN)/python benchmarks/measurements.py
 
-scale: $(STAMP) $(COMPILED_STAMP) ## Measure replay on processes and Spark, and workers on one Redis, into docs/scale.md
+scale: $(STAMP) ## Measure replay on processes and Spark, and workers on one Redis, into docs/scale.md
 	$(BIN)/python benchmarks/scale.py
 
 docs: $(STAMP) ## Build the documentation into site/
@@ -118,14 +111,14 @@ docs: $(STAMP) ## Build the documentation into site/
 fuzz: $(STAMP) ## Look for inputs that break a promise: eight targets, an hour each (make fuzz SECONDS=60: a minute)
 	$(BIN)/python -m fuzz --campaign $(TARGETS) --seconds $(SECONDS)
 
-dist: $(RELEASE_STAMP) ## Build the source distribution, and from it the pure wheel, into dist/, and try it in an empty environment
+dist: $(RELEASE_STAMP) ## Build the source distribution, and from it the wheel, into dist/, and try it in an empty environment
 	rm -rf dist build/try
-	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct 2> /dev/null || date +%s) AGENTGUARD_PURE_PYTHON=1 $(RELEASE)/bin/python -m build
+	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct 2> /dev/null || date +%s) $(RELEASE)/bin/python -m build
 	$(RELEASE)/bin/twine check --strict dist/*
 	$(RELEASE)/bin/check-wheel-contents dist
 	@$(PYTHON) -m venv --without-pip build/try
 	@$(RELEASE)/bin/python -m pip --python build/try/bin/python install --quiet -c constraints.txt dist/*.whl
-	build/try/bin/python tools/smoke.py --pure
+	build/try/bin/python tools/smoke.py
 
 sbom: dist ## List what constraints.txt installs with the extra `all` (CycloneDX), into build/agentguard.cdx.json
 	@rm -rf build/all && $(PYTHON) -m venv --without-pip build/all
@@ -137,7 +130,7 @@ audit: $(RELEASE_STAMP) ## Ask the package index whether a version in constraint
 	$(RELEASE)/bin/pip-audit --strict --no-deps --disable-pip -r constraints.txt
 
 clean: ## Remove .venv, builds and caches
-	rm -rf $(VENV) $(LOWEST) $(COMPILED) $(DEMO) $(FRAMEWORKS) $(UV) $(RELEASE) build dist src/*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .benchmarks .layout site
+	rm -rf $(VENV) $(LOWEST) $(DEMO) $(FRAMEWORKS) $(UV) $(RELEASE) build dist src/*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .benchmarks .layout site
 
 $(STAMP): pyproject.toml setup.py constraints.txt | $(UV)/bin/uv
 	$(call install,$(VENV),constraints.txt,-e '.[dev]')
@@ -145,30 +138,20 @@ $(STAMP): pyproject.toml setup.py constraints.txt | $(UV)/bin/uv
 $(LOWEST_STAMP): pyproject.toml setup.py constraints-lowest.txt | $(UV)/bin/uv
 	$(call install,$(LOWEST),constraints-lowest.txt,-e '.[test]')
 
-$(COMPILED_STAMP): pyproject.toml setup.py constraints.txt $(WHEEL_SOURCES) | $(UV)/bin/uv
-	@echo "Compiling the modules on the path of a call, two to three minutes without a line of output"
-	$(call install,$(COMPILED),constraints.txt,'.[test]')
-
 $(UV)/bin/uv:
 	$(call environment,$(UV))
 	@$(UV)/bin/python -m pip install --quiet --disable-pip-version-check 'uv>=0.9' || { $(why) }
 
-# Built with this environment's own setuptools: the build environment of its own that pip makes holds a compiler.
 $(DEMO_STAMP): pyproject.toml setup.py constraints.txt
 	$(call environment,$(DEMO))
 	@echo "Installing agentguard into $(DEMO) (once, half a minute)"
-	@$(DEMO)/bin/python -m pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt setuptools && \
-	  AGENTGUARD_PURE_PYTHON=1 $(DEMO)/bin/python -m pip install --quiet --disable-pip-version-check --no-compile \
-	  --no-build-isolation -c constraints.txt -e . || { $(why) }
+	@$(DEMO)/bin/python -m pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt -e . || { $(why) }
 	@touch $@
 
 $(RELEASE_STAMP): tools/requirements.txt
 	@test -x $(RELEASE)/bin/pip || $(PYTHON) -m venv $(RELEASE)
 	@$(RELEASE)/bin/python -m pip install --quiet --disable-pip-version-check --upgrade pip -r tools/requirements.txt
 	@touch $@
-
-# Whoever tests what is compiled wants no wheel that is not.
-$(COMPILED_STAMP) test-compiled: export AGENTGUARD_COMPILE := 1
 
 # Before a command of uv, which reads no settings of pip: from the index that pip is set to use.
 FROM_INDEX = index=$${UV_DEFAULT_INDEX:-$${PIP_INDEX_URL:-$$($(UV)/bin/python -m pip config get global.index-url 2> /dev/null)}}; \
@@ -184,8 +167,7 @@ define environment
 endef
 
 define why
-  echo "The installation failed; the lines above say why. It needs a package index ('pip config list' names it), and" >&2; \
-  echo 'a compiled wheel needs a C compiler and Python.h: on Debian and Ubuntu, build-essential and python3-dev.' >&2; exit 1;
+  echo "The installation failed; the lines above say why. It needs a package index: 'pip config list' names it." >&2; exit 1;
 endef
 
 # $(call install,ENVIRONMENT,CONSTRAINTS,WHAT) makes an environment with agentguard, built anew, and marks it done.

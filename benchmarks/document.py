@@ -186,8 +186,7 @@ def _speed(standings: Sequence[SpeedFigures]) -> list[str]:
         "`python -m pytest benchmarks`",
         "`verify` with profile, arguments, session and a history of 500 calls, beside awesome-agentguard 0.2.0 (peer) "
         "and the least that any guard must do (floor), in alternating turns of one run. Read the ratios: times differ "
-        "by machine. A wheel holds the path of a call compiled where a C compiler was there when it was built; a "
-        "checkout runs as pure Python.",
+        "by machine.",
         *(f"**The peer was not measured**: {why}." for why in sorted(missing)),
         markdown(*speed_rows(standings)),
     ]

@@ -97,16 +97,11 @@ FINDINGS: Sequence[tuple[str, str]] = (
         "Speed",
         "The engine learns on every call what the peer never looks at: some forty reads and writes of statistics. "
         "Charts of each number, what is odd by name, relations, sessions and a model of the tool's text came since. "
-        "What can be is worked out once for each form of result, from one walk, by column; the walk, numbers, formats, "
-        "ranks and digests are a native core where it was built, with the wide instructions of the processor "
-        "where it has them. Counted by instructions, what is left of a compiled call of 1 KB is spread: a sixth reads "
-        "the result and its arguments, a third are a dozen learned checks, a "
-        "fifth is learning, the rest sessions, the sum and the records; no function stands out, and lookups in "
-        "dictionaries are a tenth over all. Fewer objects took a tenth, compiling the way through the tiers another "
-        "twentieth. Keeping read arguments by their key would flatter the benchmark and keep content; the search for "
-        "secrets is the library's own. To halve it, the state of a tool would have to live in the core, where no "
-        "reader of Python could follow it: not done. Of 50 KB, writing the JSON is the largest part, which the floor "
-        "does too; of 50 KB as text, all but what is not looked at is read in outline.",
+        "What is the same for each result of a form is computed once, in one walk, column by column. The rest of a "
+        "call of 1 KB is spread over reading the result and its arguments, a dozen learned checks, learning, sessions, "
+        "the sum and the records; no function stands out. Caching arguments by their key would flatter the benchmark "
+        "and keep content; the search for secrets is the library's own. Of 50 KB, writing the JSON is the largest "
+        "part, which the floor does too; of 50 KB as text, only the parts that a check looks at are parsed.",
     ),
     (
         "Memory",
@@ -115,11 +110,10 @@ FINDINGS: Sequence[tuple[str, str]] = (
     ),
     (
         "Replay, learn, report",
-        "Here one process, in pure Python where the checkout runs; the time is that of `verify`, and reading a call "
-        "takes a fifth of it. What several processes, Spark, `learn` and `report` take, compiled, of 200,000 calls "
-        "stands in docs/scale.md. Both judge nearly every call once; what is theirs besides (counts of values and "
-        "pairs, the calls that answers are held against) is the smaller part, so that their goals hang on `verify`, "
-        "too.",
+        "Here one process; the time is that of `verify`, and reading a call takes a fifth of it. docs/scale.md has the "
+        "times of several processes, Spark, `learn` and `report` for 200,000 calls. The last two judge nearly every "
+        "call once; their own work (counts of values and pairs, the calls that answers are compared with) is the "
+        "smaller part, so their goals depend on `verify`, too.",
     ),
     (
         "Claims of action",
@@ -141,9 +135,8 @@ FINDINGS: Sequence[tuple[str, str]] = (
         "one day than on another. Environments made anew took much of `.ci/run`; uv fills most of them now. Images "
         "that set `PYTHONDONTWRITEBYTECODE` let each process that tests start compile all that it imports; make "
         "takes that back. Collected tests are frozen, so that the collector of garbage does not go through them; one "
-        "Elasticsearch serves all of its tests. The wheel is compiled while types are checked. What is left is the "
-        "many tests that start a process, the long ones of `make test-slow`, and the suites that run again on the "
-        "lowest versions and compiled.",
+        "Elasticsearch serves all of its tests, one wheel all tests of packaging. What is left is the many tests that "
+        "start a process, the long ones of `make test-slow`, and the suites that run again on the lowest versions.",
     ),
     (
         "The guard in the loop, clean runs",
@@ -208,7 +201,7 @@ FINDINGS: Sequence[tuple[str, str]] = (
     (
         "A tool call in LangGraph",
         "What is left is nearly all the verdict itself. It takes longer there than in a loop, for LangChain's own code "
-        "has run since and the processor's caches hold little of it: compiled, two to three times as long. What "
+        "has run since and the processor's caches hold little of it. What "
         "LangChain works out of the signatures of a tool and its function on every call is worked out once under the "
         "guard, and is taken off. `invoke` starts a thread for each call, which finds less still in the caches and is "
         "waited for: where both processors are idle, some 45 µs more than pinned to one of them. One watched tool for "

@@ -10,11 +10,7 @@ not there before.
 from __future__ import annotations
 
 import asyncio
-import json
-import subprocess
-import sys
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from statistics import median
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -25,13 +21,12 @@ from langchain_core.messages import AIMessage
 from langchain_core.tools import BaseTool, tool
 from langgraph.prebuilt import ToolNode
 from langgraph.runtime import Runtime
-from race import build
 from tables import Line, judged
 
 from agentguard.integrations.langgraph import guard_wrappers
 from agentguard.verification import VerificationEngine
 
-__all__ = ["Added", "measure", "measure_in", "section"]
+__all__ = ["Added", "measure", "section"]
 
 COMMAND = "python benchmarks/in_langgraph.py"
 WARM, TIMED = 200, 1_500
@@ -52,7 +47,6 @@ class Added(NamedTuple):
     the differences turn by turn, which it does.
     """
 
-    build: str
     how: str
     nothing: float
     nothing_p50: float
@@ -65,34 +59,18 @@ def measure(warm: int = WARM, timed: int = TIMED) -> list[Added]:
     return asyncio.run(_measured(warm, timed))
 
 
-def measure_in(python: Path) -> list[Added]:
-    """Measure in another environment, whose agentguard it then is.
-
-    Raises:
-        subprocess.CalledProcessError: where it fails; its own words are in ``stderr``.
-    """
-    command = [str(python), "-E", str(Path(__file__).resolve()), "--json"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    return [Added(*fields) for fields in json.loads(done.stdout)]
-
-
-def section(compiled: Path | None = None) -> Section:
-    """The figures as a section of the measurements document.
-
-    Args:
-        compiled: the Python of an environment with a compiled agentguard, which is measured too.
-    """
-    rows = [*measure(), *(measure_in(compiled) if compiled is not None and compiled.exists() else [])]
+def section() -> Section:
+    """The figures as a section of the measurements document."""
     lines = [
-        Line((row.how, row.build, *map(_microseconds, (row.nothing, row.nothing_p50, row.added_p50))), row.added, MOST)
-        for row in rows
+        Line((row.how, *map(_microseconds, (row.nothing, row.nothing_p50, row.added_p50))), row.added, MOST)
+        for row in measure()
     ]
     text = [
         "## A tool call in LangGraph",
         f"`{COMMAND}`",
         f"What the guard adds to a call of a tool that answers 300 bytes of JSON, over a wrapper that does nothing: "
         f"{TIMED:,} fresh calls of each, in turns. Measured against the goal is the difference of the minima.",
-        judged(("call", "build", "nothing: minimum", "median", "added: median of the turns"), lines),
+        judged(("call", "nothing: minimum", "median", "added: median of the turns"), lines),
     ]
     return Section(text, lines)
 
@@ -161,11 +139,8 @@ def _added(how: str, turns: Sequence[tuple[float, float]]) -> Added:
     nothing, guarded = zip(*turns, strict=True)
     differences = [after - before for before, after in turns]
     figures = (min(nothing), median(nothing), min(guarded) - min(nothing), median(differences))
-    return Added(build(), how, *(1e6 * figure for figure in figures))
+    return Added(how, *(1e6 * figure for figure in figures))
 
 
 if __name__ == "__main__":
-    if sys.argv[1:] == ["--json"]:
-        print(json.dumps(measure()))
-    else:
-        print("\n\n".join(section().text))
+    print("\n\n".join(section().text))

@@ -2,7 +2,7 @@
 
 ``python benchmarks/instructions.py`` counts them under valgrind and prints them beside those on record; it ends with 1
 where a workload takes more than 3% more. ``--record`` puts what was counted on record, in ``instructions.json``: by
-Python, processor and build, for they are not comparable. It measures the agentguard of the interpreter that runs it.
+Python and processor, for they are not comparable. It measures the agentguard of the interpreter that runs it.
 
 Counted is ``verify`` alone, and not the making of its calls: the counted calls are made from within a foreign call,
 outside of which callgrind collects nothing.
@@ -23,7 +23,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from race import FORMS, build, stream_of
+from race import FORMS, stream_of
 from workload import PROFILE, TOOL, Call
 
 from agentguard.verification import VerificationEngine
@@ -44,7 +44,7 @@ def main(words: list[str]) -> int:
         print("instructions: valgrind is not there: apt-get install valgrind", file=sys.stderr)
         return 2
     python = f"{platform.python_implementation()} {sys.version_info[0]}.{sys.version_info[1]}"
-    here = f"{python}, {platform.machine()}, {build()}"
+    here = f"{python}, {platform.machine()}"
     record: dict[str, dict[str, int]] = json.loads(RECORD.read_text()) if RECORD.exists() else {}
     known, counted, code = record.get(here, {}), {form: count(form) for form in FORMS}, 0
     print(f"instructions a call; {here}")

@@ -39,7 +39,6 @@ from weights import section as weights
 __all__ = ["machine", "main"]
 
 COMMAND = "python benchmarks/measurements.py"
-COMPILED = ROOT / ".venv-compiled/bin/python"  # `make test-compiled` and `make measure` build it
 FUZZED = 3.0  # seconds a target; `make fuzz` takes a minute for each
 #: What can be measured by itself, quickly.
 BY_ITSELF: dict[str, Callable[[], Section]] = {"claims": deeds.section, "clone": clone.section}
@@ -81,7 +80,7 @@ def main(
         planted.section(),
         growth.section(console),
         slow_redis.section(),
-        in_langgraph.section(COMPILED),
+        in_langgraph.section(),
         hook.section(),
         over_http.section(),
         proxy.section(),
@@ -130,11 +129,6 @@ def _speed(console: Console) -> list[race.Standing]:
                     progress.update(task, advance=calls, refresh=True)
 
                 standings.append(race.run(size, mode, advance))
-        if COMPILED.exists():
-            for size in race.FORMS:
-                task = progress.add_task(f"speed, {size} result, compiled", total=1)
-                standings.append(race.run_in(COMPILED, size, race.MODES[0]))
-                progress.advance(task)
     return standings
 
 

@@ -9,12 +9,9 @@ from __future__ import annotations
 
 import gc
 import json
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import islice
-from pathlib import Path
 from statistics import median, quantiles
 from time import perf_counter
 from types import TracebackType
@@ -25,9 +22,8 @@ from peer import Peer, PeerMissingError
 from workload import PROFILE, SIZES, TOOL, Call, calls
 
 from agentguard.verification import VerificationEngine, VerificationTier
-from agentguard.verification import statistics as compiled_or_not
 
-__all__ = ["FORMS", "MODES", "Race", "Standing", "build", "length", "run", "run_in", "stream_of"]
+__all__ = ["FORMS", "MODES", "Race", "Standing", "length", "run", "stream_of"]
 
 MODES = ("calibrated", "reference")
 WARM = 500
@@ -38,10 +34,7 @@ FORMS = tuple(TURNS)  # sizes of ``workload.SIZES``, as objects and as text
 
 
 class Standing(NamedTuple):
-    """How a race ended; times in seconds, one for each call, empty for a contestant that did not run.
-
-    ``build`` says whether our engine ran as compiled or as pure Python.
-    """
+    """How a race ended; times in seconds, one for each call, empty for a contestant that did not run."""
 
     size: str
     mode: str
@@ -49,7 +42,6 @@ class Standing(NamedTuple):
     peer: list[float]
     floor: list[float]
     peer_missing: str = ""
-    build: str = "pure Python"
 
     def p50(self, name: str) -> float | None:
         """Median seconds of ``ours``, ``peer`` or ``floor``."""
@@ -117,7 +109,7 @@ class Race:
     def standing(self, ours: list[float]) -> Standing:
         """How it ended, given what our engine took for each call, in seconds."""
         times = self._times
-        return Standing(self.size, self.mode, ours, times["peer"], times["floor"], self.peer_missing, build())
+        return Standing(self.size, self.mode, ours, times["peer"], times["floor"], self.peer_missing)
 
     def _turn(self) -> list[Call]:
         """The next calls, after the others have judged them."""
@@ -164,25 +156,5 @@ def run(size: str, mode: str, advance: Callable[[int], object] = lambda calls: N
         return race.standing(ours)
 
 
-def build() -> str:
-    """``compiled`` or ``pure Python``: what the agentguard of this environment is."""
-    return "pure Python" if str(compiled_or_not.__file__).endswith(".py") else "compiled"
-
-
-def run_in(python: Path, size: str, mode: str) -> Standing:
-    """Run a whole race in another environment, whose agentguard it then is.
-
-    Raises:
-        subprocess.CalledProcessError: where it fails; its own words are in ``stderr``.
-    """
-    command = [str(python), "-E", str(Path(__file__).resolve()), size, mode]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    return Standing(**json.loads(done.stdout))
-
-
 def _parsed(written: str) -> list[Call]:
     return [Call(*fields) for fields in json.loads(written)]
-
-
-if __name__ == "__main__":
-    print(json.dumps(run(sys.argv[1], sys.argv[2])._asdict()))

@@ -8,7 +8,6 @@ Takes about a quarter of an hour. What is not there to be measured is said so in
 from __future__ import annotations
 
 import os
-import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,7 +16,7 @@ from typing import Annotated, Any
 
 import typer
 from detection_runs import ROOT
-from measurements import COLUMNS, COMPILED, machine
+from measurements import COLUMNS, machine
 from rich.console import Console
 from rich.progress import Progress
 from scale_log import write_log
@@ -33,7 +32,6 @@ CORES = 100
 PARTITIONS = 16
 OPENING = 10_000
 GENERATED = "generated"
-PURE = "pure Python"
 JUDGING = (
     Plan("local", ("replay",), 1),
     Plan("processes, 1 worker", ("replay", "--engine", "processes", "--workers", "1"), 1),
@@ -51,7 +49,7 @@ RECORDED = (
     "toolbench_traces/calls.jsonl.gz",
 )
 
-Timed = tuple[str, str, Plan, Run, Run]
+Timed = tuple[str, Plan, Run, Run]
 
 
 def main(
@@ -59,49 +57,38 @@ def main(
         int, typer.Option(min=1_000, help="Calls of the shorter log; the longer has four times.")
     ] = 50_000,
     data: Annotated[Path, typer.Option(help="Folder of recorded calls.")] = ROOT / "../shared/data",
-    compiled: Annotated[Path, typer.Option(help="An interpreter with a compiled agentguard.")] = COMPILED,
     output: Annotated[Path, typer.Option("--output", "-o", help="The document.")] = ROOT / "docs/scale.md",
 ) -> None:
     """Measure; write the document. Exit code 1 where something could not be measured."""
     console = Console(stderr=True)
-    builds = {PURE: Path(sys.executable)}
-    if compiled.exists():
-        builds["compiled"] = compiled
-    plans = [
-        (what, build, plan)
-        for what, all_plans in (("judge", JUDGING), ("count", COUNTING))
-        for build in builds
-        for plan in all_plans
-        if build == PURE or "spark" not in plan.words  # Spark needs more than a compiled environment has
-    ]
+    plans = [(what, plan) for what, all_plans in (("judge", JUDGING), ("count", COUNTING)) for plan in all_plans]
     timed: list[Timed] = []
     missing: list[str] = []
     with tempfile.TemporaryDirectory() as folder, Progress(*COLUMNS, console=console, auto_refresh=False) as progress:
         logs = [Path(folder, "short.jsonl"), Path(folder, "long.jsonl")]
         sizes = [write_log(log, times) for log, times in zip(logs, (calls, GROWTH * calls), strict=True)]
-        for what, build, plan in plans:
-            task = progress.add_task(f"{what}, {plan.name}, {build}", total=len(logs))
+        for what, plan in plans:
+            task = progress.add_task(f"{what}, {plan.name}", total=len(logs))
             try:
                 runs = []
                 for log in logs:
-                    runs.append(run(builds[build], log, plan))
+                    runs.append(run(log, plan))
                     progress.update(task, advance=1, refresh=True)
-                timed.append((what, build, plan, runs[0], runs[1]))
+                timed.append((what, plan, runs[0], runs[1]))
             except RuntimeError as error:
-                missing.append(f"{what}, {build}, {error}")
-        best = list(builds)[-1]
+                missing.append(f"{what}, {error}")
         read: dict[str, Run] = {}
         for plan in READING:
-            task = progress.add_task(f"{plan.name}, {best}", total=1)
+            task = progress.add_task(plan.name, total=1)
             try:
-                read[plan.name] = run(builds[best], logs[1], plan)
+                read[plan.name] = run(logs[1], plan)
                 progress.update(task, advance=1, refresh=True)
             except RuntimeError as error:
-                missing.append(f"{best}, {error}")
+                missing.append(str(error))
         differing = list(_differing([(GENERATED, logs[1]), *_recorded(data)]))
     parts = [*_opening(calls, sizes), *_speed(timed, sizes[1] - sizes[0])]
     parts += [
-        *_reading(read, best, GROWTH * calls),
+        *_reading(read, GROWTH * calls),
         *_memory(timed),
         *_divided(timed, differing),
         *_billion(timed, sizes[1] / (GROWTH * calls)),
@@ -129,31 +116,30 @@ def _opening(calls: int, sizes: Sequence[int]) -> list[str]:
 def _speed(timed: Sequence[Timed], more_bytes: int) -> list[str]:
     rows = []
     best = 0.0
-    for what, build, plan, short, long in timed:
+    for what, plan, short, long in timed:
         rate = _rate(short, long)
         overhead = max(short.seconds - short.calls / rate, 0.0)
         share = more_bytes / (long.calls - short.calls) * rate / 1e6
-        rows.append([what, plan.name, build, f"{long.seconds:.1f}", f"{overhead:.1f}", f"{rate:,.0f}", f"{share:.1f}"])
+        rows.append([what, plan.name, f"{long.seconds:.1f}", f"{overhead:.1f}", f"{rate:,.0f}", f"{share:.1f}"])
         best = max(best, rate) if (what, plan.cores) == ("judge", 2) else best
-    header = ("what", "engine", "build", "seconds, longer log", "start, s", "calls/s", "MB/s")
+    header = ("what", "engine", "seconds, longer log", "start, s", "calls/s", "MB/s")
     goal = "reached" if best >= 20_000 else "missed"
     return [
         "## Calls a second",
         "Calls a second are those of the longer log beyond the shorter one, so that the start of interpreters (and of "
         "Java) does not count; it stands in a column of its own.",
         markdown(header, rows),
-        f"Goal: at least 20,000 judged calls a second on two cores. Measured: {best:,.0f}; {goal}. Wheels are compiled "
-        "wherever a C compiler was there to build them.",
+        f"Goal: at least 20,000 judged calls a second on two cores. Measured: {best:,.0f}; {goal}.",
     ]
 
 
-def _reading(read: Mapping[str, Run], build: str, calls: int) -> list[str]:
+def _reading(read: Mapping[str, Run], calls: int) -> list[str]:
     rows = []
     for command, one in read.items():
         goal = CPU_GOALS[command]
         reached = "not this log" if calls != GOAL_CALLS else "reached" if one.cpu <= goal else "missed"
-        rows.append([command, build, f"{one.cpu:.1f}", f"{one.seconds:.1f}", f"≤ {goal:.0f}", reached, _megabytes(one)])
-    header = ("command", "build", "CPU, s", "wall, s", f"goal, CPU of {GOAL_CALLS:,} calls, s", "", "memory")
+        rows.append([command, f"{one.cpu:.1f}", f"{one.seconds:.1f}", f"≤ {goal:.0f}", reached, _megabytes(one)])
+    header = ("command", "CPU, s", "wall, s", f"goal, CPU of {GOAL_CALLS:,} calls, s", "", "memory")
     return [
         "## Learning and reporting",
         f"`agentguard learn LOG` and `agentguard report LOG` on the log of {calls:,} calls, each in one process: "
@@ -164,19 +150,19 @@ def _reading(read: Mapping[str, Run], build: str, calls: int) -> list[str]:
 
 
 def _memory(timed: Sequence[Timed]) -> list[str]:
-    rows = [[what, plan.name, build, _megabytes(short), _megabytes(long)] for what, build, plan, short, long in timed]
+    rows = [[what, plan.name, _megabytes(short), _megabytes(long)] for what, plan, short, long in timed]
     return [
         "## Memory",
         f"The resident memory of the process that reads the log, at its peak; the longer log has {GROWTH} times the "
         "calls. (Spark reads in its own processes: what is here is the driver's Python.)",
-        markdown(("what", "engine", "build", "shorter log", "longer log"), rows),
+        markdown(("what", "engine", "shorter log", "longer log"), rows),
     ]
 
 
 def _divided(timed: Sequence[Timed], differing: Sequence[tuple[str, int, int]]) -> list[str]:
-    verdicts = {plan.name: long.verdicts for what, _, plan, _, long in timed if what == "judge"}
+    verdicts = {plan.name: long.verdicts for what, plan, _, long in timed if what == "judge"}
     rows = [[name, *(f"{count:,}" for count in counts)] for name, counts in verdicts.items()]
-    parted = {long.verdicts for what, _, plan, _, long in timed if what == "judge" and plan.name != "local"}
+    parted = {long.verdicts for what, plan, _, long in timed if what == "judge" and plan.name != "local"}
     same = "the same" if len(parted) == 1 else "**not the same**"
     return [
         "## What dividing the tools changes",
@@ -203,18 +189,18 @@ def _divided(timed: Sequence[Timed], differing: Sequence[tuple[str, int, int]]) 
 
 def _billion(timed: Sequence[Timed], bytes_a_call: float) -> list[str]:
     rows = []
-    for what, build, plan, short, long in timed:
+    for what, plan, short, long in timed:
         if plan.cores < 2:
             continue
         a_core = _rate(short, long) / plan.cores
         hours = BILLION / a_core / 3_600
-        rows.append([what, plan.name, build, f"{a_core:,.0f}", f"{hours:.1f}", f"{60 * hours / CORES:.0f} minutes"])
+        rows.append([what, plan.name, f"{a_core:,.0f}", f"{hours:.1f}", f"{60 * hours / CORES:.0f} minutes"])
     return [
         "## One billion calls",
         f"At {bytes_a_call:,.0f} bytes a call a billion of them are {BILLION * bytes_a_call / 1e12:.2f} TB. "
         f"{BILLION:,} calls ÷ (calls a second and core) ÷ 3,600 = core-hours; by {CORES} cores, where nothing but the "
         f"work counts:",
-        markdown(("what", "engine", "build", "calls/s a core", "core-hours", f"on {CORES} cores"), rows),
+        markdown(("what", "engine", "calls/s a core", "core-hours", f"on {CORES} cores"), rows),
         "A part of the tools is judged by one core at a time: judging on more cores than the default of "
         f"{PARTITIONS} needs as many `--partitions`, and no more than there are tools are of use; counting has no such "
         "limit. To judge, Spark reads JSON lines four times: to number them, for the opening, for what other parts are "

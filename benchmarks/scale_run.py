@@ -42,13 +42,13 @@ class Run(NamedTuple):
     verdicts: tuple[int, ...]
 
 
-def run(python: Path, log: Path, plan: Plan) -> Run:
-    """Have an interpreter read a log as planned.
+def run(log: Path, plan: Plan) -> Run:
+    """Read a log as planned, in a process of its own.
 
     Raises:
         RuntimeError: where the command failed, with the last line that it said.
     """
-    command = [str(python), __file__, str(log), *plan.words]
+    command = [sys.executable, __file__, str(log), *plan.words]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         said = (done.stderr.strip() or done.stdout.strip() or "nothing was said").splitlines()[-1]

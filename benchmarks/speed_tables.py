@@ -16,7 +16,7 @@ SPEED_GOALS = {
     "50 KB as text": Goal("at most", 1 / 10, as_ratio),
 }
 TIMES = ("ours p50", "ours p99", "peer p50", "floor p50")
-HEADER = ("result", "mode", "build", *TIMES, "ours / floor", "ours / peer", "goal", "outcome")
+HEADER = ("result", "mode", *TIMES, "ours / floor", "ours / peer", "goal", "outcome")
 
 
 class SpeedFigures(Protocol):
@@ -27,9 +27,6 @@ class SpeedFigures(Protocol):
 
     @property
     def mode(self) -> str: ...
-
-    @property
-    def build(self) -> str: ...
 
     @property
     def peer_missing(self) -> str: ...
@@ -50,7 +47,6 @@ def speed_rows(standings: Iterable[SpeedFigures]) -> tuple[Sequence[str], list[S
             (
                 standing.size,
                 standing.mode,
-                standing.build,
                 _microseconds(standing.p50("ours")),
                 _microseconds(standing.p99()),
                 _microseconds(standing.p50("peer")),
@@ -65,9 +61,9 @@ def speed_rows(standings: Iterable[SpeedFigures]) -> tuple[Sequence[str], list[S
 
 
 def speed_judged(standings: Iterable[SpeedFigures]) -> list[Line]:
-    """The default engine's races against their goals; cells: the result's size and the build."""
+    """The default engine's races against their goals; cells: the result's size."""
     return [
-        Line((standing.size, standing.build), standing.ratio("peer"), SPEED_GOALS[standing.size])
+        Line((standing.size,), standing.ratio("peer"), SPEED_GOALS[standing.size])
         for standing in standings
         if standing.mode == "calibrated"
     ]
@@ -82,7 +78,7 @@ def speed_lines(standings: Iterable[SpeedFigures]) -> list[str]:
         if standing.peer_missing:
             peer = f"peer {NOT_MEASURED}: {standing.peer_missing}"
         lines.append(
-            f"{standing.size:>5} {standing.mode:<10} {standing.build}, ours {_microseconds(standing.p50('ours'))}, "
+            f"{standing.size:>5} {standing.mode:<10} ours {_microseconds(standing.p50('ours'))}, "
             f"peer {_microseconds(standing.p50('peer'))}, floor {_microseconds(standing.p50('floor'))}; "
             f"ours/floor {as_ratio(standing.ratio('floor'))}; {peer}"
         )

@@ -2,7 +2,7 @@
 
 Both models are scripted, so that this runs offline; put any chat model in their places.
 
-    pip install 'agentguard[langgraph]'
+    pip install '.[langgraph]'
     python examples/convergence_graph.py
 """
 

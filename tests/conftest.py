@@ -13,10 +13,13 @@ from hypothesis import settings
 
 from .browsing import Visit, axe_source, launched, violations
 
+# Threads of numpy's that wait for work take more time than all else in a test that multiplies matrices.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 # A third of hypothesis' own number of examples: `make fuzz` is what searches long.
 settings.register_profile("local", deadline=None, max_examples=30)
 settings.register_profile("ci", settings.get_profile("local"), derandomize=True, print_blob=True)
-# For the second and third time that a suite runs, on other versions or compiled: --hypothesis-profile=brief.
+# For a suite that runs a second time, on other versions of the dependencies: --hypothesis-profile=brief.
 settings.register_profile("brief", settings.get_profile("ci"), max_examples=10)
 settings.load_profile("ci" if os.environ.get("CI") else "local")
 
@@ -30,29 +33,28 @@ SLOW = frozenset(
         "gate/elasticsearch/test_outage", "guard/api/test_litellm_proxy", "guard/api/test_typescript",
         "integrations/test_examples", "live/test_browser",
         "measurements/test_lasting_faults", "notebooks/test_notebooks",
-        "packaging/test_compiling", "packaging/test_editable", "packaging/test_newcomer", "packaging/test_sdist",
+        "packaging/test_editable", "packaging/test_newcomer", "packaging/test_sdist",
         "packaging/test_types", "packaging/test_wheel", "proxy/test_servers", "report/test_browser",
         "stores/redis/test_forks", "stores/test_disk_processes", "traces/test_engines_processes",
         "traces/test_engines_spark",
     )
 )  # fmt: skip
 ROOT = Path(__file__).parents[1]
-ELASTICSEARCH = "tests/gate/elasticsearch/"
+#: Folders whose files share what takes long to make: a server that is started, a wheel that is built and installed.
+TOGETHER = ("tests/gate/elasticsearch/", "tests/packaging/")
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Keep the folder with the slowest server on one process, so that it is started once, and other files as they are.
-
-    Only where files stay on one process, as ``make test`` asks for.
-    """
+    """Keep each folder of ``TOGETHER`` on one process, where files stay on one process, as ``make test`` asks for."""
     from xdist.scheduler import LoadFileScheduling
 
-    class ByServer(LoadFileScheduling):
+    class ByFolder(LoadFileScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            return ELASTICSEARCH if nodeid.startswith(ELASTICSEARCH) else super()._split_scope(nodeid)
+            folders = (folder for folder in TOGETHER if nodeid.startswith(folder))
+            return next(folders, super()._split_scope(nodeid))
 
-    return ByServer(config, log) if config.getoption("dist") == "loadfile" else None
+    return ByFolder(config, log) if config.getoption("dist") == "loadfile" else None
 
 
 def pytest_collection_finish() -> None:
@@ -61,12 +63,16 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
-@pytest.hookimpl(tryfirst=True)  # before what is not asked for is left out
+@pytest.hookimpl(tryfirst=True)  # before tests are deselected by marker
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what is slow."""
+    """Mark the slow tests, and the first test of each file as a smoke test."""
+    seen: set[Path] = set()
     for item in items:
         if item.path.is_relative_to(ROOT) and item.path.relative_to(ROOT).as_posix() in SLOW:
             item.add_marker("slow")
+        elif item.path not in seen:
+            item.add_marker("smoke")
+        seen.add(item.path)
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:

@@ -15,7 +15,8 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from agentguard.cli import SUMMARIES, app
-from agentguard.verification import evidence
+
+from ..rows import over
 
 runner = CliRunner()
 PROGRAM = Path(sys.executable).with_name("agentguard")
@@ -30,8 +31,7 @@ def run_program(*arguments: str, stdin: bytes = b"", **environment: str) -> subp
 def test_version() -> None:
     run = runner.invoke(app, ["--version"])
 
-    built = "pure Python" if str(evidence.__file__).endswith(".py") else "compiled"
-    assert (run.exit_code, run.stdout) == (0, f"agentguard {version('agentguard')} ({built})\n")
+    assert (run.exit_code, run.stdout) == (0, f"agentguard {version('agentguard')}\n")
 
 
 def test_help_names_the_commands() -> None:
@@ -93,21 +93,18 @@ def test_a_file_named_like_the_option_does_not_switch_to_json() -> None:
     assert run.stderr == "error: no such file: --json\n"
 
 
-@pytest.mark.parametrize(
+@over(
     ("arguments", "stdin", "code"),
     [
         (["verify", "-", "--mode", "reference"], b'{"tool": "t", "result": {}, "latency_ms": 300}', 0),
         # 0.1 ms for a call over a network: score 1 - 0.1/2 = .95, ratio 1 + 2.5 * .95 = 3.375,
         # odds .15/.85 * 3.375 = .5956, P = .3733: a flag.
-        (["verify", "-", "--mode", "reference"], b'{"tool": "t", "result": {}, "latency_ms": 0.1}', 1),
         (
             ["replay", "-", "--mode", "reference", "--fail-on", "flag"],
             b'{"tool": "t", "result": 1, "latency_ms": 0.1}',
             1,
         ),
         (["verify", "-"], b"not a call", 3),
-        (["verify"], b"", 3),
-        (["replay", "-"], b"not a log\n", 3),
     ],
 )
 def test_exit_codes_of_the_process(arguments: list[str], stdin: bytes, code: int) -> None:

@@ -152,10 +152,8 @@ def snapshot(value: Any) -> Any:
         return frozenset(value)
     if isinstance(value, (str, bytes, int, float, type, type(None))):
         return value
-    slots = ("__slots__", "__mypyc_attrs__")  # the latter where the class is compiled
-    names = [name for kind in type(value).__mro__ for slot in slots for name in getattr(kind, slot, ())]
-    # A compiled class names the __dict__ of a base written in Python, which its own objects have none of.
-    names = [name for name in names if name not in LOOKED_UP and name != "__dict__"]
+    slots = (name for kind in type(value).__mro__ for name in getattr(kind, "__slots__", ()))
+    names = [name for name in slots if name not in LOOKED_UP]
     held = {name: getattr(value, name) for name in [*names, *vars(value)]} if hasattr(value, "__dict__") else {}
     held = held or {name: getattr(value, name) for name in names}
     return [(name, snapshot(item)) for name, item in held.items()] if held else repr(type(value))

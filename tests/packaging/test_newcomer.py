@@ -1,4 +1,4 @@
-"""From nothing to a guarded agent of one's own, a learned profile and a report: the wheel, an empty folder, no more."""
+"""From an empty folder to a guarded agent, a learned profile and a report, with the wheel and its extra langchain."""
 
 import json
 import re
@@ -69,29 +69,23 @@ engine.close()
 '''
 
 
-@pytest.fixture(scope="module")
-def installed(environment: Callable[[str], Path]) -> Path:
-    """The programs of an environment made by ``pip install 'agentguard[langchain]'``."""
-    return environment("[langchain]")
-
-
-def test_the_readme_runs_as_it_is_printed(installed: Path, run: Run, tmp_path: Path) -> None:
+def test_the_readme_runs_as_it_is_printed(langchain: Path, run: Run, tmp_path: Path) -> None:
     blocks = PYTHON_BLOCK.findall((ROOT / "README.md").read_text(encoding="utf-8"))
     assert len(blocks) >= 3
     for number, block in enumerate(blocks):
         (tmp_path / f"block_{number}.py").write_text(block, encoding="utf-8")
 
-    printed = [run(installed / "python", f"block_{number}.py", cwd=tmp_path).stdout for number in range(len(blocks))]
+    printed = [run(langchain / "python", f"block_{number}.py", cwd=tmp_path).stdout for number in range(len(blocks))]
     assert "get_order" in printed[0]
     assert "order_id is not the argument order_id" in printed[0]
 
 
-def test_a_guarded_agent_a_learned_profile_and_a_report(installed: Path, run: Run, tmp_path: Path) -> None:
+def test_a_guarded_agent_a_learned_profile_and_a_report(langchain: Path, run: Run, tmp_path: Path) -> None:
     def agentguard(*words: str, **how: bool) -> str:
-        return run(installed / "agentguard", *words, cwd=tmp_path, COLUMNS="200", **how).stdout
+        return run(langchain / "python", "-m", "agentguard", *words, cwd=tmp_path, COLUMNS="200", **how).stdout
 
     (tmp_path / "agent.py").write_text(AGENT, encoding="utf-8")
-    shown = run(installed / "python", "agent.py", cwd=tmp_path).stdout.splitlines()
+    shown = run(langchain / "python", "agent.py", cwd=tmp_path).stdout.splitlines()
     assert len(shown) == 81
     assert [json.loads(line)["order_id"] for line in shown[:-1]] == [f"W{n}" for n in range(1000, 1080)]
     assert "'get_order' was blocked" in shown[-1]

@@ -7,9 +7,6 @@ import os
 import shutil
 import subprocess
 import sys
-import sysconfig
-import venv
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +17,6 @@ pytestmark = [
     pytest.mark.packaging,
     pytest.mark.skipif(not ready, reason="pyright comes with the extra 'dev', and runs on node"),
 ]
-
-Run = Callable[..., subprocess.CompletedProcess[str]]
 
 PACKAGES = [
     "agentguard",
@@ -69,30 +64,20 @@ def exported() -> set[str]:
     return found
 
 
-@pytest.fixture(scope="module")
-def symbols(
-    pure: Path, run: Run, pip: list[str], tmp_path_factory: pytest.TempPathFactory
-) -> dict[str, dict[str, Any]]:
-    """Every public symbol of the installed wheel, as pyright sees it, by its name."""
-    folder = tmp_path_factory.mktemp("typed")
-    venv.create(folder / "environment", with_pip=False)
-    programs = folder / "environment" / ("Scripts" if sys.platform == "win32" else "bin")
-    run(*pip, "--python", programs / "python", "install", "--quiet", "--no-deps", pure, cwd=folder)
-    # What it depends on is where the tests have it. No second copy is needed to look at types.
-    base = {"base": str(folder / "environment"), "platbase": str(folder / "environment")}
-    (Path(sysconfig.get_path("purelib", vars=base)) / "tested.pth").write_text(sysconfig.get_path("purelib") + "\n")
-    (folder / "empty").mkdir()
+@pytest.fixture
+def symbols(editable: Path, tmp_path: Path) -> dict[str, dict[str, Any]]:
+    """Every public symbol of the installed package, as pyright sees it, by its name."""
     verify = [sys.executable, "-m", "pyright", "--verifytypes", "agentguard", "--ignoreexternal", "--outputjson"]
     done = subprocess.run(
         verify,
-        cwd=folder / "empty",
-        env={**os.environ, "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"},
+        cwd=tmp_path,
+        env={**os.environ, "PATH": f"{editable}{os.pathsep}{os.environ['PATH']}"},
         capture_output=True,
         text=True,
         check=False,  # it fails by whatever falls short of everything
     )
     found = json.loads(done.stdout)["typeCompleteness"]
-    assert found["pyTypedPath"], "the wheel says that it is typed"
+    assert found["pyTypedPath"], "agentguard says that it is typed"
     return {symbol["name"]: symbol for symbol in found["symbols"]}
 
 

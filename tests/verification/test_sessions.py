@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import random
+from itertools import takewhile
 from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
 
 from agentguard.verification import VerificationEngine
 from agentguard.verification._pool import MAX_CALLS, MAX_SESSIONS, Between, SessionLog
@@ -20,6 +24,24 @@ def test_the_calls_since_the_same_call() -> None:
     assert log.between("s", 1, (7,)) == Between(True, (2 * 3 + 1,), (300,))
     assert log.between("s", 1, (8,)) == Between(False, (2 * 3 + 1, 2 * 1, 2 * 2), (300,))
     assert log.between("nobody", 1, (7,)) == Between(False, (), ())
+
+
+marks = st.lists(st.integers(1, 4), max_size=4).map(tuple)
+digests = st.integers(0, 2**64 - 1)
+
+
+@given(st.lists(st.tuples(st.sampled_from([1, 2, 2**64 - 1]), digests, marks), max_size=20), marks)
+def test_of_any_calls(calls: list[tuple[int, int, tuple[int, ...]]], asked: tuple[int, ...]) -> None:
+    log = SessionLog()
+    for tool, result, values in calls:
+        log.push("s", tool, result, values)
+
+    latest = calls[-MAX_CALLS:][::-1]
+    since = list(takewhile(lambda call: (call[0], call[2]) != (2, asked), latest))
+    shared = [bool({*values} & {*asked}) for _, _, values in since]
+    tools = tuple(dict.fromkeys(2 * tool + shares for (tool, _, _), shares in zip(since, shared, strict=True)))
+    results = tuple(result for (_, result, _), shares in zip(since, shared, strict=True) if shares)
+    assert log.between("s", 2, asked) == Between(len(since) < len(latest), tools, results)
 
 
 def test_it_is_bounded() -> None:

@@ -18,7 +18,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from agentguard._version import build, installed_version
+from agentguard._version import installed_version
 from agentguard.cli._exits import Exit
 from agentguard.errors import AgentGuardError, FileProblems
 
@@ -164,7 +164,7 @@ app: typer.Typer = typer.Typer(cls=Commands, add_completion=False, pretty_except
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"agentguard {installed_version()} ({build()})")
+        typer.echo(f"agentguard {installed_version()}")
         raise typer.Exit
 
 

@@ -244,7 +244,7 @@ WINDOWS = 4
 """Windows that are under way at a time: one is read while those before it are judged. With more than two, no worker
 waits where another one has more of a window than it has itself."""
 CALL_BYTES = 3_000
-"""Bytes of text that take as long as all else of a call: measured, compiled."""
+"""The fixed work of a call, as a number of bytes of its text: a rough estimate, which changes no verdict."""
 
 _Heard = tuple[int, tuple[Any, ...]]  # place and ``Made``, as plain tuples: these are written in a third of the time
 _Reading = tuple[Worker, "Future[list[_Heard]]"]

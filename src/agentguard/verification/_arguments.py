@@ -29,13 +29,13 @@ class Arguments:
     __slots__ = ("_left", "_marks", "_side", "_words", "complete", "key", "values")
 
     def __init__(self, args: Any) -> None:
-        self.key: bytes = args_key(args)
+        self.key = args_key(args)
         self.values: list[tuple[str, str]] = []
-        self._left: int = MAX_READ
+        self._left = MAX_READ
         self._words: frozenset[int] | None = None
         self._side: Side | None = None
         self._marks: tuple[int, ...] | None = None
-        self.complete: bool = True
+        self.complete = True
         if type(args) is dict:
             self.complete = self._read(args, "", 0)
         elif args is not None:

@@ -16,7 +16,7 @@ from agentguard.verification._pool import Pool
 from agentguard.verification._relations import Relation
 from agentguard.verification.evidence import DEFAULT_RATIOS, added, breaks_a_declaration
 from agentguard.verification.statistics import Rate, Surprises
-from agentguard.verification.types import P_VALUE, SCORE, SignalResult, VerificationTier
+from agentguard.verification.types import SignalResult, VerificationTier
 
 PROMOTION: Final = 6  # suspects in a row that are a new mode
 FLAGGED_WEIGHT: Final = 0.3  # share of flagged calls that are learned
@@ -26,9 +26,7 @@ WEAK: Final = 1.25  # nats, up to which what speaks loudest may flag, and not bl
 NEW_STATE: Final = "novel_value"  # nor may a new state alone: interfaces come by them
 FAULT_ODDS: Final = 0.03  # in the past as a whole; the prior of one judgement is set with more caution
 
-
 _OWN: Final = (OWN_FLOOR, OWN_PRIOR)
-_new: Final = tuple.__new__  # makes a named tuple in a third of the time
 
 
 class Calibrated:
@@ -36,6 +34,7 @@ class Calibrated:
 
     ends_early = False
     holds = True
+    held_to = "what was learned of it alone"
     tiers: Sequence[tuple[VerificationTier, Sequence[Check]]] = TIERS
 
     def __init__(self) -> None:
@@ -89,7 +88,7 @@ class Calibrated:
             value = signals.get(NEW_STATE)
             if value is not None and value.fired and value.score >= SURE:
                 verdict = "flag"
-        return _new(Decision, (verdict, posterior, contributions, p))
+        return Decision(verdict, posterior, contributions, p)
 
     def meet(self) -> None:
         """Count a call of any tool that is judged to be learned from."""
@@ -129,12 +128,11 @@ class Calibrated:
             # How unusual it was, signal by signal and as a whole.
             learns = self.pool.learns
             for name, signal in signals.items():
-                if signal[P_VALUE] is not None:
+                if signal.p_value is not None:
                     past = memory.surprises.get(name)
                     if past is None:
                         past = memory.surprises[name] = Surprises(*self._priors.get(name, _OWN))
-                    score: float = signal[SCORE]
-                    surprise = -math.log1p(-score) if score > 0.0 else 0.0
+                    surprise = -math.log1p(-signal.score) if signal.score > 0.0 else 0.0
                     past.push(surprise, genuine)
                     overall = self.pool.surprises.get(name) if learns else None
                     if overall is not None:

@@ -21,7 +21,6 @@ import orjson
 
 from agentguard._foreign import raised_by
 from agentguard._limits import LIMITS
-from agentguard._native import CORE
 
 MAX_DEPTH: Final = LIMITS.depth
 MAX_NODES: Final = LIMITS.values
@@ -38,8 +37,6 @@ _DEFAULT_TEXTS = {object.__str__, object.__repr__}
 # Passing subclasses and dataclasses through makes orjson refuse them, so that what is walked is what was serialised.
 _OPTIONS: Final = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_SUBCLASS
 _SORTED: Final = _OPTIONS | orjson.OPT_SORT_KEYS
-
-_new: Final = tuple.__new__  # makes a named tuple in a third of the time
 
 
 class Plain(NamedTuple):
@@ -73,7 +70,7 @@ def serialise(value: Any) -> tuple[bytes, Any]:
 def serialised(value: Any) -> Serialised:
     """``serialise``, and what was left out of it."""
     try:
-        return _new(Serialised, (orjson.dumps(value, option=_OPTIONS), value, ""))
+        return Serialised(orjson.dumps(value, option=_OPTIONS), value, "")
     except (TypeError, ValueError, RecursionError):
         made, cut = made_plain(value)
         return Serialised(orjson.dumps(made), made, cut)
@@ -94,9 +91,6 @@ def args_key(args: Any) -> bytes:
             text = orjson.dumps(plain(args), option=orjson.OPT_SORT_KEYS)
     except (TypeError, ValueError, RecursionError):
         text = orjson.dumps(plain(args), option=orjson.OPT_SORT_KEYS)
-    if CORE is not None:
-        key: bytes = CORE.blake2b(text)
-        return key
     return blake2b(text, digest_size=16).digest()
 
 
@@ -108,13 +102,7 @@ def digest(text: bytes) -> int:
     """
     if len(text) > FULLY_HASHED:
         half = FULLY_HASHED // 2
-        checksum: int | None = None if CORE is None else CORE.crc32(text)
-        if checksum is None:
-            checksum = crc32(text)
-        text = b"%d:%d:%b%b" % (len(text), checksum, text[:half], text[-half:])
-    if CORE is not None:
-        number: int = CORE.digest(text)
-        return number
+        text = b"%d:%d:%b%b" % (len(text), crc32(text), text[:half], text[-half:])
     return int.from_bytes(blake2b(text, digest_size=8).digest(), "little")
 
 

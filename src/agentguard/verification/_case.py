@@ -25,7 +25,6 @@ class Case:
         factors: by how much each signal's evidence counts more or less than documented, by labels.
         found: the content found in the result, by kind, or what a detector has raised (see ``_checks._content``).
         measured: the numbers that signals of the user's own gave, by name; None where there are none.
-        ratios: the likelihood ratios that were set for the tool's signals.
         plain_call: the call as signals of the user's own see it; None until one asks.
         between: what was called in the session since this call was last made there; None without a session.
         milliseconds: the call's execution time; None where it is unknown.
@@ -45,7 +44,6 @@ class Case:
         "memory",
         "milliseconds",
         "plain_call",
-        "ratios",
         "readings",
         "settings",
     )
@@ -61,20 +59,19 @@ class Case:
         factors: Mapping[str, float] = _NONE,
         readings: tuple[Reading, ...] = (),
     ) -> None:
-        self.call: ToolCall = call
-        self.document: Document = document
-        self.contract: Contract = contract
-        self.memory: Any = memory
-        self.settings: Settings = settings
-        self.ratios: Mapping[str, float] = settings.likelihood_ratios
-        self.arguments: Arguments = arguments
-        self.factors: Mapping[str, float] = factors
+        self.call = call
+        self.document = document
+        self.contract = contract
+        self.memory = memory
+        self.settings = settings
+        self.arguments = arguments
+        self.factors = factors
         self.found: Any = None
         self.measured: dict[str, float] | None = None
         self.plain_call: ToolCall | None = None
         self.between: Between | None = None
-        self.milliseconds: float | None = call.milliseconds
-        self.readings: tuple[Reading, ...] = readings
+        self.milliseconds = call.milliseconds
+        self.readings = readings
         self._vouched: frozenset[str] | None = None if readings or contract.echoes else _NOWHERE
 
     @property

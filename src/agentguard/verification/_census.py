@@ -310,7 +310,7 @@ def is_count(name: str, count: Any) -> bool:
         return bool(what)  # of a newer version, and passed over
     if len(rest) != len(forms):
         return False
-    for part, form in zip(rest, forms):
+    for part, form in zip(rest, forms, strict=True):
         if type(part) is not form or (form is list and not all(type(one) is str for one in part)):
             return False
     if what == "measured":

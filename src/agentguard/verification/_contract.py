@@ -28,7 +28,6 @@ MAX_FINDS: Final = 100  # of a part in one value
 MAX_COMPARED: Final = 10_000  # pairs of an argument and another value; beyond them values are equal or not
 _NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?", re.ASCII)
 _NO_WORD = re.compile(r"[\W_]+")
-_new: Final = tuple.__new__  # makes a named tuple in a third of the time
 
 
 class Rows(NamedTuple):
@@ -87,27 +86,12 @@ class EchoRule(NamedTuple):
             elif compared < MAX_COMPARED:
                 compared += len(texts)
                 alike += any(repeats(text, value) for text in texts)
-        return _new(Rows, (total, alike)) if total else None
+        return Rows(total, alike) if total else None
 
     def _values(self, document: Document) -> Sequence[Any]:
         if document.is_structured:
-            value = document.outline
-            if document.is_outlined and self._meets_list(value):
-                value = document.value
-            return values_at(value, self.path, self.steps)
+            return values_at(document.value, self.path, self.steps)
         return document.leaves.get(place_of(self.path), ())
-
-    def _meets_list(self, value: Any) -> bool:
-        """The path leads to a list or through one."""
-        if isinstance(value, dict) and isinstance(value.get(self.path), list):
-            return True
-        for step in self.steps:
-            if step == EACH:
-                return True
-            if not isinstance(value, dict) or step not in value:
-                return False
-            value = value[step]
-        return isinstance(value, list)
 
 
 def values_at(value: Any, name: str, steps: tuple[str, ...]) -> list[Any]:
@@ -204,7 +188,7 @@ class Patterns:
     __slots__ = ("_compiled", "_linear")
 
     def __init__(self, patterns: tuple[str, ...], engine: str) -> None:
-        self._linear: bool = engine == "re2"
+        self._linear = engine == "re2"
         self._compiled: list[Any] = [LinearPattern(each) if self._linear else backtracking(each) for each in patterns]
 
     def found_in(self, text: bytes) -> bool:
@@ -215,10 +199,7 @@ class Patterns:
         """
         if self._linear:
             # One by one, since a search ends at its first match, while re2's Set reads the whole text every time.
-            for pattern in self._compiled:  # noqa: SIM110 - on every call's path, where a generator is the slower
-                if pattern.search(text) is not None:
-                    return True
-            return False
+            return any(pattern.search(text) is not None for pattern in self._compiled)
         readable = text[:MOST_SEARCHED].decode("utf-8", "replace")
         stopped = False
         for pattern in self._compiled:
@@ -245,50 +226,37 @@ class Contract:
         declares: something is declared of what a result holds: fields, a schema, patterns, echoes, content, or of what
             another call says of it.
         read_backs: the calls that are to be made after one of this tool.
-        content, signals, stateful: the profile's own, which every call asks for; ``closed`` where its ``on_error`` is.
+        closed: the profile's ``on_error`` is ``closed``.
         lengths: the least and the most bytes of a result, None where none is declared.
         declared_ms: the shortest and the longest time that the profile's user has set; 0 and infinity where none is.
         latency_ms: the range that reference mode holds a call to: its document has defaults of its own.
     """
 
     __slots__ = (
-        "_allows_errors", "_in_lists", "_patterns", "_schema", "closed", "content", "declared", "declared_ms",
-        "declares", "echoes", "forbidden", "has_patterns", "latency_ms", "lengths", "limits", "profile", "read_backs",
-        "required", "signals", "stateful",
+        "_patterns", "_schema", "closed", "declared", "declared_ms", "declares", "echoes", "forbidden", "has_patterns",
+        "latency_ms", "lengths", "limits", "profile", "read_backs", "required",
     )  # fmt: skip
 
     def __init__(self, profile: ToolProfile, *, declared: bool = True) -> None:
-        self.profile: ToolProfile = profile
-        # A field of a pydantic model takes ten times as long to read as one of these.
-        self.content: dict[str, str] = dict(profile.content)
-        self.signals: tuple[str, ...] = tuple(profile.signals)
-        self.stateful: bool = profile.stateful
-        self.closed: bool = profile.on_error == "closed"
-        self.lengths: tuple[int | None, int | None] = profile.min_response_length, profile.max_response_length
-        self.has_patterns: bool = bool(profile.response_patterns)
-        self._allows_errors: bool = profile.allow_errors
-        self.declared: bool = declared
-        self.limits: Limits = Limits(profile.max_bytes, profile.max_nodes)
-        self.latency_ms: tuple[float, float] = profile.expected_latency_ms
-        self.declared_ms: tuple[float, float] = _declared_ms(profile) if declared else (0.0, math.inf)
-        self.required: list[tuple[str, tuple[str, ...]]] = [
-            (name, FieldPath.parse(name).steps) for name in profile.required_fields
-        ]
-        self.forbidden: list[tuple[str, tuple[str, ...]]] = [
-            (name, FieldPath.parse(name).steps) for name in profile.forbidden_fields
-        ]
-        self._in_lists: bool = any(EACH in steps for _, steps in (*self.required, *self.forbidden))
-        self.echoes: tuple[EchoRule, ...] = tuple(
-            EchoRule.compile(name, echo.path, echo.rows) for name, echo in profile.echoes.items()
-        )
+        self.profile = profile
+        self.closed = profile.on_error == "closed"
+        self.lengths = profile.min_response_length, profile.max_response_length
+        self.has_patterns = bool(profile.response_patterns)
+        self.declared = declared
+        self.limits = Limits(profile.max_bytes, profile.max_nodes)
+        self.latency_ms = profile.expected_latency_ms
+        self.declared_ms = _declared_ms(profile) if declared else (0.0, math.inf)
+        self.required = [(name, FieldPath.parse(name).steps) for name in profile.required_fields]
+        self.forbidden = [(name, FieldPath.parse(name).steps) for name in profile.forbidden_fields]
+        self.echoes = tuple(EchoRule.compile(name, echo.path, echo.rows) for name, echo in profile.echoes.items())
         schema = profile.output_schema
-        self._schema: Any = None if schema is None else compiled(schema, profile.regex_engine)
-        self._patterns: Patterns = Patterns(profile.response_patterns, profile.regex_engine)
-        self.read_backs: tuple[ReadBack, ...] = tuple(
+        self._schema = None if schema is None else compiled(schema, profile.regex_engine)
+        self._patterns = Patterns(profile.response_patterns, profile.regex_engine)
+        self.read_backs = tuple(
             ReadBack(declared) for declared in (profile.confirm, profile.against) if declared is not None
         )
-        self.declares: bool = bool(
-            self.has_fields or self.has_patterns or self.has_schema or self.echoes or self.content
+        self.declares = bool(
+            self.has_fields or self.has_patterns or self.has_schema or self.echoes or profile.content
             or self.read_backs
         )  # fmt: skip
 
@@ -312,11 +280,11 @@ class Contract:
         It is where the framework itself has said so (``flagged``), or where the profile has ``allow_errors`` and the
         result reads like an error. Text that merely reads like one is no excuse: anything can be written so.
         """
-        return flagged or (document.is_error and self._allows_errors)
+        return flagged or (document.is_error and self.profile.allow_errors)
 
     def field_violations(self, document: Document) -> list[str]:
         """One sentence for each required field that is absent and each forbidden field that is there."""
-        value = document.value if self._in_lists else document.outline
+        value = document.value
         missing = [name for name, steps in self.required if not _has(value, name, steps)]
         present = [name for name, steps in self.forbidden if _has(value, name, steps, any)]
         if not missing and not present:
@@ -333,12 +301,11 @@ class Contract:
         try:
             if self._schema is None or self._schema.is_valid(document.value):
                 return None
-            message: str = self._schema.departure(document.value, document.size)
+            return self._schema.departure(document.value, document.size) or None
         except NotLookedAt:
             raise
         except Exception as error:  # of the validator, on values that it was not made for
             raise NotLookedAt(f"output_schema could not be held against it: {type(error).__name__}") from None
-        return message or None
 
     def matches_a_pattern(self, document: Document) -> bool:
         """At least one declared pattern is found in what is searched, compact or with JSON's usual spaces.

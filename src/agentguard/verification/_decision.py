@@ -81,7 +81,7 @@ def least_verdict(case: Case, signals: dict[str, SignalResult]) -> tuple[Verdict
         if signal is not None and UNREAD in signal.traits:
             least = "flag"
             reasons.append(f"{name} {signal.detail}")
-    actions = case.contract.content
+    actions = case.contract.profile.content
     if actions and type(case.found) is dict:
         content: dict[str, Any] = case.found
         for kind, action in actions.items():

@@ -12,10 +12,9 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 from agentguard._limits import LIMITS as ALL_LIMITS
-from agentguard._native import CORE
 from agentguard.verification._canonical import MAX_SCANNED, digest, made_plain, serialised, weighs_too_much
 from agentguard.verification._sides import Side
-from agentguard.verification._walk import MAX_KEYS, MAX_LEAVES, Form, Layout, Walk, layout_of, text_layout_of, walked
+from agentguard.verification._walk import MAX_KEYS, MAX_LEAVES, Form, Layout, Walk, layout_of, text_layout_of
 
 MAX_LINES = 600  # of keyed text
 MAX_SCALAR = 400  # characters of a quoted value
@@ -227,8 +226,6 @@ class Document:
 
     Attributes:
         value: the plain value: parsed where the result was JSON text, the text itself where it was not.
-        outline: the same, or of JSON text that was not parsed in full the value with the middle of long lists left out:
-            the part that is walked; ``is_outlined`` is True there.
         text: its compact JSON, or the text, as UTF-8; ``size`` is its length in bytes.
         kind: ``object array lines literal number boolean word keyed list prose broken empty large``; ``lines`` is
             JSON Lines, ``literal`` a Python literal, ``keyed`` lines of ``key: value``, ``broken`` text that starts as
@@ -248,28 +245,26 @@ class Document:
     """
 
     __slots__ = (
-        "_side", "_value", "bits", "clocks", "complete", "digest", "facts", "formats", "forms", "is_error",
-        "is_outlined", "is_structured", "kind", "layout", "leaves", "not_finite", "numbers", "open_forms", "outline",
-        "size", "slotted", "text", "unclosed", "unread",
+        "_side", "bits", "clocks", "complete", "digest", "facts", "formats", "forms", "is_error", "is_structured",
+        "kind", "layout", "leaves", "not_finite", "numbers", "open_forms", "size", "slotted", "text", "unclosed",
+        "unread", "value",
     )  # fmt: skip
 
     def __init__(self, value: Any, text: bytes, kind: str) -> None:
-        self._value: Any = value
-        self.outline: Any = value
-        self.is_outlined: bool = False
-        self.text: bytes = text
-        self.kind: str = kind
-        self.is_error: bool = False
+        self.value = value
+        self.text = text
+        self.kind = kind
+        self.is_error = False
         self.leaves: dict[str, list[Any]] = {}
         self.forms: dict[Form, None] = {}
         self.open_forms: list[Form] = []
         self.layout: Layout | None = None
-        self.complete: bool = True
-        self.unread: str = ""
-        self.unclosed: bool = False
-        self.digest: int = digest(text)
-        self.size: int = len(text)
-        self.is_structured: bool = isinstance(value, (dict, list))
+        self.complete = True
+        self.unread = ""
+        self.unclosed = False
+        self.digest = digest(text)
+        self.size = len(text)
+        self.is_structured = isinstance(value, (dict, list))
         self.facts: Set[Hashable] | None = None
         self.formats: dict[str, str] | None = None
         self.numbers: dict[str, float] | None = None
@@ -280,26 +275,11 @@ class Document:
         self.bits: float | None = None
 
     @property
-    def value(self) -> Any:
-        """The plain value; of what was only outlined it is parsed when it is first asked for."""
-        if self._value is _UNPARSED:
-            self._value = orjson.loads(self.text)
-        return self._value
-
-    def leave_unparsed(self) -> None:
-        """Take the value for no more than the outline of what the text writes."""
-        self._value, self.complete = _UNPARSED, False
-        self.is_outlined = True
-
-    @property
     def side(self) -> Side:
         """The scalars as relations compare them."""
         if self._side is None:
             self._side = Side(self.leaves, self.text)
         return self._side
-
-
-_UNPARSED: Final = object()
 
 
 def read(result: Any, limits: Limits = LIMITS) -> Document:
@@ -340,8 +320,9 @@ def read_copy(result: Any, limits: Limits = LIMITS) -> Document:
 
 def _walked(result: Any, limits: Limits) -> Walk | None:
     """A walk over the object as it stands; None where it has to be made plain: too large, or no JSON at all."""
+    walk = Walk(limits.max_nodes)
     try:
-        walk = walked(result, limits.max_nodes)
+        walk.visit(result)
     except RuntimeError:  # it was changed under way
         raise
     except Exception:  # keys and values may be of any class, with code of their own
@@ -351,10 +332,7 @@ def _walked(result: Any, limits: Limits) -> Walk | None:
 
 def _holds_tuples(typed: list[Any]) -> bool:
     """Tuples are not walked through, but would be written: their parts may be shared as those of lists may."""
-    for kinds in typed[1::2]:  # noqa: SIM110 - on every call's path, where a generator is the slower
-        if tuple in kinds:
-            return True
-    return False
+    return any(tuple in kinds for kinds in typed[1::2])
 
 
 def _read_value(
@@ -364,7 +342,8 @@ def _read_value(
     if len(text) <= LONGEST_EMPTY and text in EMPTY:
         return Document(value, text, "empty")
     if walk is None:
-        walk = walked(value, limits.max_nodes)
+        walk = Walk(limits.max_nodes)
+        walk.visit(value)
     document = Document(value, text, kind or _KINDS.get(type(value), "object"))
     document.leaves, document.forms, document.complete = walk.leaves, walk.forms, walk.complete
     document.layout = layout_of(walk.forms, walk.typed)
@@ -444,10 +423,6 @@ def _json_string(stripped: str) -> str:
 
 def _parse(text: str, stripped: str, limits: Limits) -> Document | None:
     """The document of text that is JSON, or the literal of a Python container; None for any other text."""
-    if CORE is not None and stripped[0] in "{[" and len(text) <= MAX_SCANNED:
-        outlined: tuple[bytes, bytes | None] | None = CORE.outline(stripped)
-        if outlined is not None:
-            return _read_outline(outlined[0], outlined[1], limits)
     try:
         value = orjson.loads(text if len(text) > MAX_SCANNED else stripped)
     except (ValueError, RecursionError):
@@ -463,15 +438,6 @@ def _parse(text: str, stripped: str, limits: Limits) -> Document | None:
         return None  # a JSON string is read as the text that it was written in
     canonical, value, cut = serialised(value)
     return _read_value(value, canonical, limits, cut=cut)
-
-
-def _read_outline(text: bytes, outline: bytes | None, limits: Limits) -> Document:
-    """The document of compact JSON, of which no more is parsed than is walked: the outline, where it is not all."""
-    if outline is None:
-        return _read_value(orjson.loads(text), text, limits)
-    document = _read_value(orjson.loads(outline), text, limits)
-    document.leave_unparsed()
-    return document
 
 
 def _parse_lines(stripped: str, limits: Limits) -> Document | None:

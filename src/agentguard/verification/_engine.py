@@ -1,4 +1,4 @@
-"""The engine: from a tool call to a verdict (``_judging`` has its way through the tiers), and what is set and asked."""
+"""The engine that users hold: what they set and ask, labels, changes and the store. ``_judging`` judges each call."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from agentguard.verification._changes import Change, changes_in, find_change
 from agentguard.verification._checks._content import CONTENT
 from agentguard.verification._checks._read_back import READ_BACK
 from agentguard.verification._contract import Contract
-from agentguard.verification._judging import Bench, CallRead, judge, read_under, teach
+from agentguard.verification._judging import CallRead, judge, read_under, teach
 from agentguard.verification._method import Method
 from agentguard.verification._own_signals import Lineup, own_signal
 from agentguard.verification._persistence import Backlog, Persistence, document_name
@@ -45,9 +45,6 @@ _ADAPTED: dict[str, Callable[[Settings, LabelCounts], Settings]] = {
     "calibrated": adapted,
     "reference": adapted_by_the_document,
 }
-#: What a tool without a profile is held to, by mode.
-_HELD_TO = {"calibrated": "what was learned of it alone", "reference": "a latency of 2 ms to 60 s"}
-_new = tuple.__new__  # makes a named tuple in a third of the time
 MOST_KEPT = 20_000  # characters of the arguments and of the result of a reviewed call
 MOST_WARNED = 1_000  # tools of which a label that nothing is known of is logged
 _log = logging.getLogger("agentguard")
@@ -244,7 +241,7 @@ class VerificationEngine:
         is_error = is_error if type(is_error) is bool else _is_true(is_error)
         learn = learn if type(learn) is bool else _is_true(learn)
         told = tuple([one for one in readings if isinstance(one, Reading)]) if type(readings) in (list, tuple) else ()
-        call = _new(ToolCall, (as_name(tool), args, result, execution_time_ms, session, name, is_error))
+        call = ToolCall(as_name(tool), args, result, execution_time_ms, session, name, is_error)
         state = self._tools.find(call.tool, keep=learn)
         return self._verified(read_under(call, state.contract), state, state.contract, learn=learn, readings=told)
 
@@ -252,8 +249,7 @@ class VerificationEngine:
         self, one: CallRead, state: ToolState, contract: Contract, *, learn: bool, readings: tuple[Reading, ...] = ()
     ) -> VerificationResult:
         """Judge a call that was read, under a contract that need not be the tool's where nothing is learned."""
-        bench = _new(Bench, (self._method, self._lineup, _HELD_TO[self.mode]))
-        judged, moved = judge(one, state, contract, bench, learn=learn, readings=readings)
+        judged, moved = judge(one, state, contract, self._method, self._lineup, learn=learn, readings=readings)
         if not learn:
             return judged
         # Tell of changes, and put the verdict on record.

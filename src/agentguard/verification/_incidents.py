@@ -30,7 +30,7 @@ three sessions, is what the answer is now. A number that has been off its level 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Final, NamedTuple
@@ -38,7 +38,7 @@ from typing import Final, NamedTuple
 from agentguard.verification._case import Case
 from agentguard.verification._changes import ChangeState
 from agentguard.verification._method import Decision
-from agentguard.verification.types import FIRED, TRAITS, SignalResult, Verdict, VerificationTier
+from agentguard.verification.types import SignalResult, Verdict, VerificationTier
 
 MAX_INCIDENTS: Final = 32  # of one tool; the least recently met that nobody has decided on is forgotten first
 MAX_SAME: Final = 128  # suspects of one tool that are known again
@@ -66,8 +66,6 @@ PASSING: Final = ("writing of ", "long", "short", "drift of ", "late", "sooner",
 OF_THE_ARGUMENTS: Final = ("changed ", "reverted ", "beginning ", "clock ", "decided ")
 #: Traits of a number's level.
 OF_A_LEVEL: Final = (" above its level", " below its level")
-
-_new: Final = tuple.__new__  # makes a named tuple in a third of the time
 
 
 class Held(NamedTuple):
@@ -165,7 +163,7 @@ class Incidents:
         self._by_id: dict[str, Incident] = {}
         self._same: dict[tuple[bytes, int], _Same] = {}
 
-    def __iter__(self):  # type: ignore[no-untyped-def]
+    def __iter__(self) -> Iterator[Incident]:
         return iter(self._by_id.values())
 
     def find(self, id_: str) -> Incident | None:
@@ -195,7 +193,7 @@ class Incidents:
         """Relate a judged call to what was odd before; ``learn=False`` leaves everything as it is."""
         verdict, posterior = decision.verdict, decision.posterior
         if not self._by_id and verdict == "accept":
-            return _new(Settled, (verdict, posterior, None, 0, True, (), ()))  # nearly every call
+            return Settled(verdict, posterior)  # nearly every call
         # This very call, with this very result, was a suspect before?
         same = self._same.get(case.key)
         again = same is not None and same.session == case.call.session_id
@@ -329,7 +327,7 @@ class Incidents:
                 self._forget(incident)
             if incident.run and incident.misses >= ENDS_AFTER:
                 self._end_run(incident, released, moved)
-        return _new(Settled, ("accept", posterior, None, 0, True, tuple(moved), tuple(released)))
+        return Settled("accept", posterior, moved=tuple(moved), released=tuple(released))
 
     def _end_run(self, incident: Incident, released: list[Held], moved: list[Incident]) -> None:
         calls, incident.run = incident.run, 0
@@ -376,7 +374,7 @@ def spoken_traits(
     spoken = {
         name: signal.traits
         for name, signal in signals.items()
-        if signal[FIRED] and signal[TRAITS] and contributions.get(name, 0.0) > 0.0
+        if signal.fired and signal.traits and contributions.get(name, 0.0) > 0.0
     }
     return {name: traits for name, traits in spoken.items() if not all(map(_passes, traits))} or spoken
 

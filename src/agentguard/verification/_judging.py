@@ -1,4 +1,4 @@
-"""One call, judged: read once, run through the tiers, held against what came before, learned.
+"""Judges one call, step by step: reads it once, runs the tiers, compares it with open incidents, and learns from it.
 
 ::
 
@@ -8,13 +8,12 @@
                                      TIER 1: against what was learned
                                         └─▶ combine all ──▶ accept | flag | block ──▶ what came before ──▶ learn
 
-Apart from the engine because this is compiled, and the engine, which users subclass, is not.
+The engine hands each call to ``judge``; its own module is about what users set and ask.
 """
 
 from __future__ import annotations
 
 import logging
-from operator import attrgetter
 from typing import Final, NamedTuple
 
 from agentguard.verification._arguments import Arguments
@@ -32,8 +31,6 @@ from agentguard.verification._read_back import Reading
 from agentguard.verification._registry import ToolState
 from agentguard.verification.types import SignalResult, ToolCall, VerificationResult, VerificationTier
 
-_fired: Final = attrgetter("fired")
-_new: Final = tuple.__new__  # makes a named tuple in a third of the time
 _log: Final = logging.getLogger("agentguard")
 
 
@@ -61,35 +58,42 @@ def read_under(call: ToolCall, contract: Contract) -> CallRead:
         unread = f"the call could not be read as it stands ({type(error).__name__}): a copy of it was judged"
     if call.is_error:
         document.is_error = True
-    return _new(CallRead, (call, document, arguments, unread))
-
-
-class Bench(NamedTuple):
-    """Who judges: the method, the checks, and what a tool without a profile is held to, in words."""
-
-    method: Method
-    lineup: Lineup
-    held_to: str
+    return CallRead(call, document, arguments, unread)
 
 
 def judge(
-    one: CallRead, state: ToolState, contract: Contract, bench: Bench, *, learn: bool, readings: tuple[Reading, ...]
+    one: CallRead,
+    state: ToolState,
+    contract: Contract,
+    method: Method,
+    lineup: Lineup,
+    *,
+    learn: bool,
+    readings: tuple[Reading, ...],
 ) -> tuple[VerificationResult, tuple[Incident, ...]]:
-    """Judge a call that was read, under a contract that need not be the tool's where nothing is learned.
+    """Judge a call, and learn from it.
+
+    Args:
+        one: the call, with its result and arguments as read.
+        state: what is known of the tool.
+        contract: the declarations to hold the call to; without ``learn`` they may be others than the tool's own.
+        method: decides and learns.
+        lineup: the checks to run.
+        learn: False leaves everything that was learned as it is.
+        readings: the answers of the calls that the profile has made after this one.
 
     Returns:
-        The verdict, and the incidents that somebody is to be told of.
+        The verdict, and the incidents to notify listeners of.
     """
     call, document, arguments, unread = one
-    method = bench.method
     # Before the tool's lock is taken: of a large result this takes its time, and no other call is to wait for it.
-    content = look_through(contract, document) if contract.content else None
+    content = look_through(contract, document) if contract.profile.content else None
     with state.lock:
         # Judge the call, and hold the decision against what came before.
-        prior: float = state.in_force.prior
+        prior = state.in_force.prior
         case = Case(call, document, contract, state.memory, state.in_force, arguments, state.factors, readings)
         case.found = content
-        signals, decision, tier, failed = _run(case, prior, state.incidents, bench, learn)
+        signals, decision, tier, failed = _run(case, prior, state.incidents, method, lineup, learn=learn)
         if unread:
             failed.insert(0, "reading the call")
         closed = contract.closed
@@ -120,30 +124,40 @@ def judge(
     if unread:
         note += f"{'; ' * bool(note)}{unread}"
     if not contract.declared:
-        note += f"{'; ' * bool(note)}no profile for {call.tool!r}: held to {bench.held_to}"
+        note += f"{'; ' * bool(note)}no profile for {call.tool!r}: held to {method.held_to}"
     if failed and closed:
         verdict, note = "block", f"the guard failed in {', '.join(failed)} and on_error is closed"
     elif trusted:
         verdict, note = "accept", f"trusted warm-up, {state.trusted_left} calls left"
-    judged: VerificationResult = _new(VerificationResult, (
-        verdict, settled.posterior, prior, signals, decision.contributions, tier, decision.false_block_p,
-        call.tool, call.call_id, note, to_redact(case, signals) if contract.content else (),
-        None if settled.incident is None else settled.incident.id, settled.asked,
-    ))  # fmt: skip
+    judged = VerificationResult(
+        verdict=verdict,
+        posterior=settled.posterior,
+        prior=prior,
+        signals=signals,
+        contributions=decision.contributions,
+        tier_reached=tier,
+        false_block_p=decision.false_block_p,
+        tool=call.tool,
+        call_id=call.call_id,
+        note=note,
+        redact=to_redact(case, signals) if contract.profile.content else (),
+        change=None if settled.incident is None else settled.incident.id,
+        asked=settled.asked,
+    )
     return judged, settled.moved
 
 
 def _run(
-    case: Case, prior: float, incidents: Incidents, bench: Bench, learn: bool
+    case: Case, prior: float, incidents: Incidents, method: Method, lineup: Lineup, *, learn: bool
 ) -> tuple[dict[str, SignalResult], Decision, VerificationTier, list[str]]:
     """Run the tiers: the signals, the decision on them, the tier that was the last, and what has failed."""
     signals: dict[str, SignalResult] = {}
     failed: list[str] = []
     decision = Decision("accept", prior, {}, None)
-    method, lineup, named = bench.method, bench.lineup, case.contract.signals
-    last = lineup.tiers[-1][0]
-    asked: tuple[Check, ...] = CONTENT if case.contract.content else ()
-    if case.contract.read_backs:
+    contract = case.contract
+    named, last = contract.profile.signals, lineup.tiers[-1][0]
+    asked: tuple[Check, ...] = CONTENT if contract.profile.content else ()
+    if contract.read_backs:
         asked += READ_BACK
     try:
         method.prepare(case)
@@ -161,7 +175,7 @@ def _run(
                 failed.append(check.name)
         # A tier before the last one may block where the method ends early, and something speaks against the call.
         if tier is not last and not (
-            method.ends_early and (prior >= case.settings.block_at or any(map(_fired, signals.values())))
+            method.ends_early and (prior >= case.settings.block_at or any(signal.fired for signal in signals.values()))
         ):
             continue
         incidents.waive(signals, learn=learn)

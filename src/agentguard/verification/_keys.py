@@ -8,10 +8,10 @@ from functools import lru_cache
 from typing import Final
 from zlib import crc32
 
-from agentguard._native import CORE
 from agentguard.verification._arguments import Arguments
 from agentguard.verification._document import Document
 from agentguard.verification.drift import NO_CLOCKS, ClockValue
+from agentguard.verification.statistics import signed_log
 
 MAX_RESULTS: Final = 5  # distinct results of one key
 MOST_SEEN: Final = 20  # calls that the means of one key reach back over
@@ -30,22 +30,14 @@ def numbers_of(document: Document) -> dict[str, float]:
     ['price']
     """
     if document.numbers is None:
-        leaves = document.leaves
         document.numbers = {}
-        paths: tuple[str, ...] = () if document.layout is None else document.layout.numbers
-        if CORE is not None:
-            CORE.numbers(paths, leaves, NUMBERS_READ, document.numbers)
-            return document.numbers
-        for path in paths:
-            values = leaves[path]
+        for path in () if document.layout is None else document.layout.numbers:
             total, count = 0.0, 0
-            for value in values[:NUMBERS_READ]:
+            for value in document.leaves[path][:NUMBERS_READ]:
                 kind = type(value)
-                if kind is float or kind is int:
-                    x: float = value if kind is float else float(value)
-                    if x - x == 0.0:  # finite
-                        total += math.log(1.0 + x) if x >= 0.0 else -math.log(1.0 - x)  # ``signed_log``
-                        count += 1
+                if (kind is float or kind is int) and math.isfinite(value):
+                    total += signed_log(value)
+                    count += 1
             if count:
                 document.numbers[path] = total / count
     return document.numbers
@@ -88,17 +80,17 @@ class KeyHistory:
     def _learn_numbers(self, numbers: dict[str, float]) -> None:
         paths, values = tuple(numbers)[:MAX_NUMBERS], numbers.values()
         if paths != self.paths:
-            known = dict(zip(self.paths, self.means))
+            known = dict(zip(self.paths, self.means, strict=True))
             self.means = array("f", [known.get(path, numbers[path]) for path in paths])
             self.paths = _shared(paths)
         weight = 1.0 / min(self.count, MOST_SEEN)
-        self.means = array("f", [mean + (x - mean) * weight for mean, x in zip(self.means, values)])
+        self.means = array("f", [mean + (x - mean) * weight for mean, x in zip(self.means, values, strict=False)])
 
     def moves(self, numbers: dict[str, float]) -> list[tuple[str, float]]:
         """Distances of the numbers that were there before from their means here, by path."""
         if tuple(numbers) == self.paths:
-            return [(path, x - mean) for (path, x), mean in zip(numbers.items(), self.means)]
-        means = dict(zip(self.paths, self.means))
+            return [(path, x - mean) for (path, x), mean in zip(numbers.items(), self.means, strict=True)]
+        means = dict(zip(self.paths, self.means, strict=True))
         return [(path, x - means[path]) for path, x in numbers.items() if path in means]
 
     @property

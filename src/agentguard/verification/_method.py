@@ -51,6 +51,9 @@ class Method(Protocol):
     #: Suspects are held back and calls like them keep their verdict; False: verdicts are as a document lays them down.
     holds: bool
 
+    #: Names, in verdicts, the limits that a tool without a profile is held to.
+    held_to: str
+
     @property
     def tiers(self) -> Sequence[tuple[VerificationTier, Sequence[Check]]]: ...
 

@@ -37,8 +37,8 @@ class OwnSignal:
 
     def __init__(self, signal: Signal) -> None:
         self.signal = signal
-        self.name: str = signal.name
-        self.tier: VerificationTier = signal.tier
+        self.name = signal.name
+        self.tier = signal.tier
 
     def __call__(self, case: Case, /) -> SignalResult:
         """The signal as the engine takes it.

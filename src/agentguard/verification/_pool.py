@@ -6,7 +6,6 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from agentguard import _forks as forks
-from agentguard._native import CORE
 from agentguard.verification._canonical import digest
 from agentguard.verification._document import Document
 from agentguard.verification.statistics import Rate, Surprises, new_scores
@@ -66,8 +65,6 @@ class SessionLog:
         if calls is None:
             return NOTHING
         asked = marks[:MARKS]
-        if CORE is not None:
-            return _new(Between, CORE.between(calls, tool, asked))
         others = frozenset(asked)
         tools: dict[int, None] = {}
         results: list[int] = []
@@ -85,7 +82,6 @@ class SessionLog:
 
 
 NOTHING: Final = Between(False, (), ())
-_new: Final = tuple.__new__  # makes a named tuple in a third of the time
 
 
 @lru_cache(maxsize=64)

@@ -431,7 +431,7 @@ def historical(case: Case, *, limit: float = HISTORY_SWING) -> Finding:
     """
     if case.call.args is None:
         return Finding(None, "no arguments given")
-    if case.contract.stateful:
+    if case.contract.profile.stateful:
         return Finding(None, "declared stateful: the same arguments may give other results")
     memory: Baseline = case.memory
     past = memory.history(case.arguments.key) or History()
@@ -549,6 +549,7 @@ class Reference:
 
     shared = None
     holds = False
+    held_to = "a latency of 2 ms to 60 s"
     ends_early = True
 
     def new_memory(self, tool: str, /) -> Baseline:

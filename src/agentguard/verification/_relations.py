@@ -70,7 +70,7 @@ class Relation(ABC):
     __slots__ = ("foreign_held", "foreign_tried", "held", "left", "right", "third", "tried")
 
     #: Given where the relation is not tried on other calls' results: how often it holds for one that is made up.
-    by_chance: ClassVar[float] = -1.0
+    by_chance: ClassVar[float | None] = None
 
     def __init__(self, left: str, right: str, third: str = "") -> None:
         self.left = left
@@ -111,7 +111,7 @@ class Relation(ABC):
         """Nats against a call that breaks it; 0 where it holds too seldom, until it is given up."""
         if self.is_hopeless:
             return 0.0
-        if self.by_chance >= 0.0:
+        if self.by_chance is not None:
             return ratio(self.held, self.tried, self.by_chance) if self.tried >= TRIED else 0.0
         return evidence(self.held, self.tried, self.foreign_held, self.foreign_tried)
 
@@ -197,7 +197,7 @@ class Somewhere(Relation):
     """An argument's value stands somewhere in the result's text."""
 
     __slots__ = ()
-    by_chance: ClassVar[float] = 0.15
+    by_chance = 0.15
 
     @classmethod
     def proposed(cls, arguments: Side, result: Side) -> Iterator[Relation]:
@@ -229,7 +229,7 @@ class SameInRows(Relation):
     """All rows have the same value, whichever it is."""
 
     __slots__ = ()
-    by_chance: ClassVar[float] = BY_CHANCE
+    by_chance = BY_CHANCE
 
     @classmethod
     def proposed(cls, arguments: Side, result: Side) -> Iterator[Relation]:
@@ -250,7 +250,7 @@ class Ordered(Relation):
     """The rows rise, or fall, by a number or a date; ``third`` says which."""
 
     __slots__ = ()
-    by_chance: ClassVar[float] = BY_CHANCE
+    by_chance = BY_CHANCE
 
     @classmethod
     def proposed(cls, arguments: Side, result: Side) -> Iterator[Relation]:
@@ -347,7 +347,7 @@ class Weighted(Relation):
         left, right, number = result.numbers(self.left), result.numbers(self.third), other.number(self.right)
         if not left or len(left) != len(right) or number is None:
             return None
-        total = sum([one * times for one, times in zip(left, right)])
+        total = sum([one * times for one, times in zip(left, right, strict=True)])
         return abs(total - number) <= EXACT * abs(number) + CENT
 
     def said(self) -> str:
@@ -366,7 +366,7 @@ class Within(Relation):
     """One time of each record comes after another one and within an hour, a day, … of it; ``third`` says which."""
 
     __slots__ = ()
-    by_chance: ClassVar[float] = BY_CHANCE
+    by_chance = BY_CHANCE
 
     @classmethod
     def proposed(cls, arguments: Side, result: Side) -> Iterator[Relation]:
@@ -382,7 +382,7 @@ class Within(Relation):
         before, after, most = result.times(self.left), result.times(self.right), SPANS.get(self.third)
         if not before or len(before) != len(after) or most is None:
             return None
-        return all(0.0 <= later - earlier <= most for earlier, later in zip(before, after))
+        return all(0.0 <= later - earlier <= most for earlier, later in zip(before, after, strict=True))
 
     def said(self) -> str:
         return f"{self.right} is not within {self.third} after {self.left}"
@@ -816,7 +816,7 @@ class Relations:
         if not strongest:
             return NOTHING
         broken = sorted(strongest.values(), reverse=True)
-        nats = sum(share * one[0] for share, one in zip(SHARES, broken))
+        nats = sum(share * one[0] for share, one in zip(SHARES, broken, strict=False))
         return Broken(nats, broken[0][1], tuple([trait for _, _, trait in broken]))
 
     def new_value(self, arguments: Side, result: Side, vouched: frozenset[str] = frozenset()) -> tuple[str, float, int]:
@@ -873,7 +873,7 @@ class Relations:
             if holds is not None:
                 relation.push(holds)
             hopeless = hopeless or relation.is_hopeless
-            if relation.by_chance < 0.0 and (relation.foreign_tried < MOST_FOREIGN or self.calls % LATER == 0):
+            if relation.by_chance is None and (relation.foreign_tried < MOST_FOREIGN or self.calls % LATER == 0):
                 for _, other, _ in others:
                     across = relation.holds_across(arguments, result, other)
                     if across is not None:

@@ -14,10 +14,9 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Set
-from typing import Any, Final, cast
+from typing import Any, Final
 from zlib import crc32
 
-from agentguard._native import CORE
 from agentguard.verification._document import Document
 from agentguard.verification._walk import Fact, Layout, last_name
 from agentguard.verification.statistics import Categories, Rate
@@ -41,11 +40,7 @@ def string_format(value: str) -> str:
     >>> string_format("HAT069"), string_format("2024-05-20")
     ('AAA999', '9999-99-99')
     """
-    if CORE is not None:
-        format_: str | None = CORE.string_format(value)
-        if format_ is not None:
-            return format_
-    # As bytes, by a table of 256, in a third of the time; the bytes of what is not ASCII stand for themselves there.
+    # As bytes, by a table of 256, in half of the time; the bytes of what is not ASCII stand for themselves there.
     text = value[:32].encode("utf-8", "surrogatepass")
     return text.translate(_DIGITS_AND_LETTERS).decode("utf-8", "surrogatepass")
 
@@ -78,8 +73,6 @@ def formats_of(document: Document, known: Mapping[str, Categories | None] = _NON
         leaves = document.leaves
         document.formats = {}
         strings = ("",) if document.kind == "word" else () if document.layout is None else document.layout.strings
-        if CORE is not None and CORE.formats(strings, leaves, known, FORMATS_READ, document.formats):
-            strings = ()
         for path in strings:
             if path in known and known[path] is None:
                 continue
@@ -359,7 +352,7 @@ class Shape:
         new = [fact for fact in facts if fact not in self.facts]
         if not new:
             return 0.0, "", ""
-        seen, path = contradicted(new, cast(Set[Any], self._usual) - facts, cast(Mapping[Any, int], self.facts))
+        seen, path = contradicted(new, self._usual - facts, self.facts)
         if not seen:
             seen, path = self._nulled(new, facts)
         if not seen:

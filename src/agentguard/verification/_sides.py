@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
+from functools import lru_cache
 from typing import Any, Final
 from zlib import crc32
 
@@ -19,7 +20,6 @@ MOST_SAID: Final = 4  # values at one path that are looked for
 SHORTEST: Final = 3  # characters of a text that is looked for in another
 START: Final = 4  # characters that two values have in common which start alike
 SHORT: Final = 64  # characters of a text whose mark is worth remembering
-MOST_KNOWN: Final = 1_024  # texts whose marks are remembered
 MOST_REMEMBERED: Final = 10_000  # paths, of the forms of sides
 LONGEST_NUMBER: Final = 24  # characters
 LONGEST_TIME: Final = 40  # characters
@@ -29,7 +29,6 @@ _FIRST: Final = _DIGITS | {"-"}  # characters that a number begins with
 _DIGIT = re.compile(r"\d")
 TRUE: Final = crc32(b"true") | 1
 FALSE: Final = crc32(b"false") | 1
-_known: dict[str, int] = {}
 
 
 def normal(value: Any) -> str:
@@ -58,14 +57,13 @@ def mark_of(value: Any) -> int:
     if kind is bool:
         return TRUE if value else FALSE
     if kind is str and len(value) <= SHORT:
-        mark = _known.get(value)
-        if mark is None:
-            mark = _mark(normal(value))
-            if len(_known) >= MOST_KNOWN:
-                _known.clear()
-            _known[value] = mark
-        return mark
+        return _mark_of_short(value)
     return _mark(normal(value))
+
+
+@lru_cache(maxsize=1_024)
+def _mark_of_short(text: str) -> int:
+    return _mark(normal(text))
 
 
 def is_word(mark: int) -> bool:
@@ -99,17 +97,16 @@ class Side:
     __slots__ = ("_counts", "_leaves", "_lowered", "_marks", "_numbers", "_starts", "_times", "_whole", "paths")
 
     def __init__(self, leaves: Mapping[str, Sequence[Any]], whole: bytes = b"") -> None:
-        self._leaves: Mapping[str, Sequence[Any]] = leaves
-        self._whole: bytes = whole
-        self._lowered: bytes = b""
+        self._leaves = leaves
+        self._whole = whole
+        self._lowered = b""
         self._counts: dict[str, int] = {}
         self._marks: dict[str, tuple[int, ...]] = {}
         self._numbers: dict[str, tuple[float, ...]] = {}
         self._starts: dict[str, int] = {}
         self._times: dict[str, tuple[float, ...]] = {}
-        form = _form_of(tuple([path for path in leaves if leaves[path]]))
-        self.paths: tuple[str, ...] = form[0]
-        for path, counted in form[1]:
+        self.paths, counted_paths = _form_of(tuple([path for path in leaves if leaves[path]]))
+        for path, counted in counted_paths:
             count = len(leaves[path])
             if count > self._counts.get(counted, 0):
                 self._counts[counted] = count
@@ -162,7 +159,7 @@ class Side:
         """The values there as numbers; none where one of them is no number."""
         numbers = self._numbers.get(path)
         if numbers is None:
-            numbers = self._numbers[path] = _all(tuple([_number(value) for value in self._values(path)]))
+            numbers = self._numbers[path] = _all([_number(value) for value in self._values(path)])
         return numbers
 
     def number(self, path: str) -> float | None:
@@ -172,13 +169,13 @@ class Side:
 
     def order(self, path: str) -> tuple[float, ...]:
         """The values there as numbers that stand in the same order: numbers, or dates (``2026-11-23…``)."""
-        return self.numbers(path) or _all(tuple([_date(value) for value in self._values(path)]))
+        return self.numbers(path) or _all([_date(value) for value in self._values(path)])
 
     def times(self, path: str) -> tuple[float, ...]:
         """The values there as times, in seconds: days and moments in ISO form; none where one of them is no time."""
         times = self._times.get(path)
         if times is None:
-            times = self._times[path] = _all(tuple([_time(value) for value in self._values(path)]))
+            times = self._times[path] = _all([_time(value) for value in self._values(path)])
         return times
 
     def start(self, path: str) -> int:
@@ -209,41 +206,41 @@ def _form_of(paths: tuple[str, ...]) -> _Form:
     return form
 
 
-def _all(numbers: tuple[float, ...]) -> tuple[float, ...]:
-    """The numbers; none where one of them is none."""
-    return () if any(map(math.isnan, numbers)) else numbers
+def _all(numbers: list[float | None]) -> tuple[float, ...]:
+    """The numbers; an empty tuple where one of them is None."""
+    known = [number for number in numbers if number is not None]
+    return tuple(known) if len(known) == len(numbers) else ()
 
 
-def _number(value: Any) -> float:
+def _number(value: Any) -> float | None:
     kind = type(value)
     if kind is float:
-        number: float = value
-    elif kind is int:
-        number = float(value) if -(2**63) <= value < 2**63 else math.nan
-    elif kind is str and len(value) <= LONGEST_NUMBER and value[:1] in _FIRST:
+        return value if math.isfinite(value) else None
+    if kind is int:
+        return float(value) if -(2**63) <= value < 2**63 else None
+    if kind is str and len(value) <= LONGEST_NUMBER and value[:1] in _FIRST:
         try:
             number = float(value)
         except ValueError:
-            return math.nan
-    else:
-        return math.nan
-    return number if math.isfinite(number) else math.nan
+            return None
+        return number if math.isfinite(number) else None
+    return None
 
 
-def _date(value: Any) -> float:
+def _date(value: Any) -> float | None:
     if type(value) is str and value[4:5] == "-" and value[7:8] == "-":
         digits = value[:4] + value[5:7] + value[8:10]
         if digits.isascii() and digits.isdecimal():
             return float(digits)
-    return math.nan
+    return None
 
 
-def _time(value: Any) -> float:
+def _time(value: Any) -> float | None:
     """A day or a moment in ISO form, in seconds; one that names no time zone is taken for one of UTC."""
     if type(value) is not str or value[4:5] != "-" or value[7:8] != "-" or len(value) > LONGEST_TIME:
-        return math.nan
+        return None
     try:
         moment = datetime.fromisoformat(value.replace("Z", "+00:00"))
         return (moment.replace(tzinfo=timezone.utc) if moment.tzinfo is None else moment).timestamp()
     except (ValueError, OverflowError):
-        return math.nan
+        return None

@@ -46,13 +46,14 @@ from agentguard.verification._relations import (
     Constants,
     Counts,
     Deciders,
+    Relation,
     Relations,
     Templates,
     is_whole,
 )
 from agentguard.verification._shape import Shape
 from agentguard.verification._sides import Side
-from agentguard.verification._voice import SLOTS, Voice, little_endian
+from agentguard.verification._voice import SLOTS, Voice
 from agentguard.verification._walk import Layout, layout_of
 from agentguard.verification.drift import MOST, MOST_INERTIA, Clocks, Drift, NumberChart, Stream, Stuck
 from agentguard.verification.statistics import Categories, Level, Rate, Ring, RunningStats, Surprises
@@ -148,7 +149,7 @@ def encode(value: Any) -> Any:
     if cls is bytes:
         return {"~bytes": b64encode(value).decode()}
     if cls is array:
-        return {"~array": [value.typecode, b64encode(little_endian(value)).decode()]}
+        return {"~array": [value.typecode, _base64(value)]}
     if cls is deque:
         return {"~deque": [value.maxlen, [encode(item) for item in value]]}
     if cls is Layout:
@@ -176,7 +177,15 @@ def _packed(value: dict[Any, Any]) -> list[str] | None:
         parts = array("Q", list(value)), array("Q", list(value.values()))
     except (TypeError, OverflowError):
         return None
-    return [b64encode(little_endian(part)).decode() for part in parts]
+    return [_base64(part) for part in parts]
+
+
+def _base64(numbers: array[Any]) -> str:
+    """The bytes of an array in Base64, the lowest byte of each number first on every machine."""
+    if sys.byteorder == "big":
+        numbers = numbers[:]
+        numbers.byteswap()
+    return b64encode(numbers).decode()
 
 
 def decode(value: Any) -> Any:
@@ -213,17 +222,18 @@ def restore(record: Any, written: Any, check: Callable[[Any], None] | None = Non
             raise DataError(f"learned state of a {cls.__name__} was expected, and is that of a {type(made).__name__}")
         fields = {name: getattr(made, name) for name in RECORDS[cls]}
     before = {name: getattr(record, name) for name in fields}
+    _set(record, fields)
     try:
-        for name, item in fields.items():
-            setattr(record, name, item)
         if check is not None:
             check(record)
-    except (DataError, TypeError) as error:  # compiled classes hold their fields to their types
-        for name, item in before.items():
-            setattr(record, name, item)
-        if isinstance(error, DataError):
-            raise
-        raise DataError(f"learned state is damaged: {error}") from None
+    except DataError:
+        _set(record, before)
+        raise
+
+
+def _set(record: Any, fields: Mapping[str, Any]) -> None:
+    for name, value in fields.items():
+        setattr(record, name, value)
 
 
 class _Decoder:
@@ -268,7 +278,7 @@ class _Decoder:
             return _CONTAINERS.get(name, dict)(pairs)
         if name == "~digests":
             keys, values = (_array("Q", part) for part in body)
-            return {key: self._one(item) for key, item in zip(keys, values)}
+            return {key: self._one(item) for key, item in zip(keys, values, strict=True)}
         if name == "~float":
             return float(body)
         if name == "~bytes":
@@ -457,16 +467,14 @@ def _is_count(number: Any, least: int = 0) -> bool:
 
 
 # --- What each record keeps by itself ---
-#
-# Records are taken as anything: compiled, what is annotated is cast, and a damaged one would be refused unnamed.
 
 
-def _rate(rate: Any) -> Held:
+def _rate(rate: Rate) -> Held:
     sound = 0.0 <= rate.hits <= rate.total * ROUNDING and rate.total <= MAX_COUNT
     yield sound, f"{rate.hits:g} hits of {rate.total:g}"
 
 
-def _categories(categories: Any) -> Held:
+def _categories(categories: Categories) -> Held:
     known = sum(categories.counts.values())
     yield all(_is_count(count, 1) for count in categories.counts.values()), "a count that is none"
     total, singles = categories.total, categories.singles
@@ -474,7 +482,7 @@ def _categories(categories: Any) -> Held:
     yield 0 <= singles <= total, f"{singles:,} that came once, of {total:,}"
 
 
-def _surprises(surprises: Any) -> Held:
+def _surprises(surprises: Surprises) -> Held:
     bins = () if surprises.bins is None else surprises.bins
     weight = math.fsum(bins)
     yield len(bins) <= Surprises.BINS and all(count >= 0.0 for count in bins), "a histogram that is none"
@@ -483,7 +491,7 @@ def _surprises(surprises: Any) -> Held:
     yield 0.0 <= surprises.floor <= 1.0 and 0.0 < surprises.prior <= MAX_COUNT, "a prior that is none"
 
 
-def _ring(ring: Any) -> Held:
+def _ring(ring: Ring) -> Held:
     yield 1 <= ring.size <= MAX_RING, f"a size of {ring.size:,}"
     arrived = len(ring._arrived)
     yield arrived == len(ring.ordered) <= ring.size, f"{arrived:,} and {len(ring.ordered):,} values in {ring.size:,}"
@@ -491,18 +499,18 @@ def _ring(ring: Any) -> Held:
     yield 0 <= ring._oldest < ring.size and (not ring._oldest or arrived == ring.size), "an oldest value that is none"
 
 
-def _level(level: Any) -> Held:
+def _level(level: Level) -> Held:
     yield 0.0 <= level.count <= MAX_COUNT, f"a count of {level.count:g}"
     yield level.squares >= 0.0 and level.variance > 0.0, f"a variance of {level.variance:g}, of {level.squares:g}"
     yield _is_count(level.falls) and _is_count(level.rises, -1), "falls or rises below none"
     yield level.least <= 0.0, f"a least value below zero of {level.least:g}"
 
 
-def _stream(stream: Any) -> Held:
+def _stream(stream: Stream) -> Held:
     yield stream.power > 0.0, f"a power of {stream.power:g}"
 
 
-def _chart(chart: Any) -> Held:
+def _chart(chart: NumberChart) -> Held:
     yield -8 <= chart.run <= 8, f"a run of {chart.run:,}"
     yield 0 <= chart.recent <= 0xFFFF, "latest points that are none"
     yield 0.0 <= chart.evidence <= MOST, f"evidence of {chart.evidence:g}"
@@ -510,40 +518,40 @@ def _chart(chart: Any) -> Held:
     yield 0.0 <= chart.slope <= MOST_INERTIA, f"a slope of {chart.slope:g}"
 
 
-def _stuck(stuck: Any) -> Held:
+def _stuck(stuck: Stuck) -> Held:
     yield 0 <= stuck.result < MAX_DIGEST, "a result that is none"
     yield _is_count(stuck.run), f"a run of {stuck.run:,}"
     yield 0.0 < stuck.rate <= 1.0, f"a rate of {stuck.rate:g}"
     yield 0.0 <= stuck.evidence <= MOST, f"evidence of {stuck.evidence:g}"
 
 
-def _constants(constants: Any) -> Held:
+def _constants(constants: Constants) -> Held:
     counts = [count for known in constants.places.values() for count in (known or {}).values()]
     marks = [mark for known in constants.places.values() for mark in known or {}]
     yield all(type(count) is float and 0.0 < count <= MAX_COUNT for count in counts), "a count that is none"
     yield _are_digests(marks), "a value that is none"
 
 
-def _counts(counts: Any) -> Held:
+def _counts(counts: Counts) -> Held:
     for held, tried in ((counts.held, counts.tried), (counts.foreign_held, counts.foreign_tried)):
         alike = len(held) == len(tried) == MOST_PLACES
         yield alike and all(map(_is_count, (*held, *tried))), "a count that is none"
-        yield all(one <= of for one, of in zip(held, tried)), "more that held than were tried"
+        yield all(one <= of for one, of in zip(held, tried, strict=True)), "more that held than were tried"
     yield all(type(place) is int and 0 <= place < MOST_PLACES for place in counts.telling), "places that are none"
 
 
-def _deciders(deciders: Any) -> Held:
+def _deciders(deciders: Deciders) -> Held:
     numbers = sorted(deciders.places.values())
     yield numbers == list(range(len(numbers))) and len(numbers) <= MOST_PLACES, "places that are none"
     yield all(map(is_whole, deciders.rows.values())), "rows that are cut off"
 
 
-def _relation(relation: Any) -> Held:
+def _relation(relation: Relation) -> Held:
     for held, tried in ((relation.held, relation.tried), (relation.foreign_held, relation.foreign_tried)):
         yield _is_count(tried) and 0 <= held <= tried, f"{held:,} that held, of {tried:,}"
 
 
-def _relations(relations: Any) -> Held:
+def _relations(relations: Relations) -> Held:
     yield _is_count(relations.calls), f"{relations.calls:,} calls"
     yield all(key == relation.key for key, relation in relations.known.items()), "a relation under another's name"
     recent = relations.recent
@@ -551,7 +559,7 @@ def _relations(relations: Any) -> Held:
     yield calls and recent.maxlen == Relations().recent.maxlen, "earlier calls that are none"
 
 
-def _side(side: Any) -> Held:
+def _side(side: Side) -> Held:
     yield all(type(path) is str for path in side.paths), "paths that are none"
     marks = [mark for values in side._marks.values() for mark in values]
     yield _are_digests(marks), "a value that is none"
@@ -560,7 +568,7 @@ def _side(side: Any) -> Held:
     yield all(type(start) is int and start >= 0 for start in side._starts.values()), "a beginning that is none"
 
 
-def _session_log(log: Any) -> Held:
+def _session_log(log: SessionLog) -> Held:
     calls = [call for session in log.calls.values() for call in session]
     yield all(type(call) is tuple and [*map(type, call)] == [int, int, tuple] for call in calls), "calls that are none"
     yield all(_are_digests(call[:2]) for call in calls), "a tool or a result that is none"
@@ -568,18 +576,18 @@ def _session_log(log: Any) -> Held:
     yield all(0 < len(session) <= MAX_CALLS for session in log.calls.values()), "more calls than are kept"
 
 
-def _templates(templates: Any) -> Held:
+def _templates(templates: Templates) -> Held:
     marks = [mark for template in templates.known for mark in template] if isinstance(templates.known, list) else [""]
     yield _are_digests(marks), "a text that is none"
 
 
-def _voice(voice: Any) -> Held:
+def _voice(voice: Voice) -> Held:
     yield len(voice.counts) in (0, SLOTS), f"{len(voice.counts):,} counts"
     yield bool(voice.counts) == (voice.characters > 0) and _is_count(voice.characters), "characters without counts"
     yield 0.0 <= voice.count <= MAX_COUNT and voice.squares >= 0.0, "a spread that is none"
 
 
-def _key_history(history: Any) -> Held:
+def _key_history(history: KeyHistory) -> Held:
     bounded = _is_count(history.count) and len(history.results) <= min(history.count, MAX_RESULTS)
     yield bounded, "more results than calls"
     yield 0 <= history.changes <= max(history.count - 1, 0), f"{history.changes:,} changes in {history.count:,} calls"
@@ -589,24 +597,24 @@ def _key_history(history: Any) -> Held:
     yield all(type(path) is str for path in history.paths), "a path that is none"
 
 
-def _keys(keys: Any) -> Held:
+def _keys(keys: Keys) -> Held:
     most = MAX_OWNERS * KEY_LENGTH
     whole = all(0 < len(owners) <= most and len(owners) % KEY_LENGTH == 0 for owners in keys.owners.values())
     yield whole, "keys that are cut off"
     yield all(_is_count(count, 1) for count in keys.word_counts.values()), "a count that is none"
 
 
-def _owner(owner: Any) -> Held:
+def _owner(owner: Owner) -> Held:
     yield _is_count(owner.results) and 0 <= owner.votes <= owner.results, f"{owner.votes:,} votes of {owner.results:,}"
     yield 0 <= owner.tool < MAX_DIGEST, "a tool that is none"
 
 
-def _pool(pool: Any) -> Held:
+def _pool(pool: Pool) -> Held:
     yield _is_count(pool.met), f"{pool.met:,} calls"
     yield _is_count(pool.results), f"{pool.results:,} results"
 
 
-def _shape(shape: Any) -> Held:
+def _shape(shape: Shape) -> Held:
     added_up, waiting = shape._added_up, sum(shape._to_count.values())
     yield all(_is_count(count, 1) for count in shape._to_count.values()), "a count that is none"
     yield _is_count(added_up), f"{added_up:,} results"
@@ -629,7 +637,7 @@ def _is_fact(fact: Any) -> bool:
     return type(fact) is tuple and len(fact) == 2 and type(fact[0]) is str and isinstance(fact[1], type)
 
 
-def _tool_memory(memory: Any) -> Held:
+def _tool_memory(memory: ToolMemory) -> Held:
     yield _is_count(memory.count), f"{memory.count:,} results"
     yield _is_count(memory.suspects) and memory.thinned >= 0.0, "suspects below none"
     kinds = memory.shapes.keys()
@@ -637,7 +645,7 @@ def _tool_memory(memory: Any) -> Held:
     yield alike, "lengths or endings of other kinds of results than shapes"
 
 
-def _running(stats: Any) -> Held:
+def _running(stats: RunningStats) -> Held:
     kept = len(stats._kept)
     yield _is_count(stats.n), f"{stats.n:,} values"
     yield stats._m2 >= 0.0, f"a sum of squares of {stats._m2:g}"
@@ -645,12 +653,12 @@ def _running(stats: Any) -> Held:
     yield 0 <= stats._next < max(stats.keep, 1) and (not stats._next or kept == stats.keep), "a next value that is none"
 
 
-def _history(history: Any) -> Held:
+def _history(history: History) -> Held:
     yield _is_count(history.calls), f"{history.calls:,} calls"
     yield all(stats.n <= history.calls for stats in history.fields.values()), "more numbers than calls"
 
 
-def _baseline(baseline: Any) -> Held:
+def _baseline(baseline: Baseline) -> Held:
     streams = (baseline.latency, baseline.size, *baseline.fields.values())
     yield _is_count(baseline.calls), f"{baseline.calls:,} calls"
     yield all(stats.n <= baseline.calls for stats in streams), "more numbers than calls"

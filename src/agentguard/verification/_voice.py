@@ -7,16 +7,10 @@ tool's own results say how many are usual. What a language model makes up in a k
 from __future__ import annotations
 
 import math
-import sys
 from array import array
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final
-
-from agentguard._native import CORE
-
-if TYPE_CHECKING:
-    from mypy_extensions import i64
-
+from struct import Struct
+from typing import Final
 
 SLOTS: Final = 1 << 12  # grams that are told apart
 LONGEST: Final = 4  # characters of a gram
@@ -35,11 +29,12 @@ MEMORY: Final = 40.0  # results
 FEWEST: Final = 2  # results scored before a new one is held against them
 MOST_COUNT: Final = 65_535  # of an unsigned 16-bit integer
 MASK: Final = SLOTS - 1
-# Odd; products are below 2^62.
+# Odd multipliers, by which the grams of each length are hashed.
 FOUR: Final = 0x1E3779B1
 THREE: Final = 0x15EBCA77
 PAIR: Final = 0x12B2AE3D
 ONE: Final = 0x17D4EB2F
+_gram = Struct(">I").unpack_from  # four characters as one number, the last of them lowest
 
 
 class Voice:
@@ -76,18 +71,14 @@ class Voice:
         if size <= 0 or not counts:
             return 0.0
         scored = min(size, SCORED)
-        if CORE is not None:
-            product: float = CORE.bits(text, counts, size, scored)
-            return max(0.0, -math.log2(product) / scored)
         likelihood = 1.0
         for at in _spread(size, scored):
-            three: i64 = text[at] << 16 | text[at + 1] << 8 | text[at + 2]
-            four: i64 = three << 8 | text[at + 3]
-            # The counts of a context and of the gram that it begins lie at places of their own.
-            ones: int = counts[(three & 255) * ONE >> 16 & MASK]
-            pairs: int = counts[(four & 65_535) * PAIR >> 16 & MASK]
-            threes: int = counts[three * THREE >> 24 & MASK]
-            fours: int = counts[four * FOUR >> 24 & MASK]
+            (four,) = _gram(text, at)
+            three = four >> 8
+            fours = counts[four * FOUR >> 24 & MASK]
+            threes = counts[three * THREE >> 24 & MASK]
+            pairs = counts[(four & 0xFFFF) * PAIR >> 16 & MASK]
+            ones = counts[(three & 0xFF) * ONE >> 16 & MASK]
             likelihood *= (fours + BACK_OFF * ((pairs + OF_UNSEEN) / (ones + BACK_OFF))) / (threes + BACK_OFF)
         # Grams that share a slot with others are counted more often than their contexts: P would be above 1.
         return max(0.0, -math.log2(likelihood) / scored)
@@ -102,23 +93,22 @@ class Voice:
             self.squares += away * (bits - self.mean)
             if self.count >= MEMORY:
                 self.squares *= 1.0 - 1.0 / MEMORY
-        size: i64 = min(len(text), READ) - LONGEST + 1
+        size = min(len(text), READ) - LONGEST + 1
         if size <= 0 or self.characters >= FULL:
             return  # shorter than a gram, or enough is known
         if not self.counts:
             self.counts.frombytes(bytes(2 * SLOTS))
         counts = self.counts
-        taken: i64 = min(size, LEARNED_FIRST if self.count < FIRST else LEARNED)
+        taken = min(size, LEARNED_FIRST if self.count < FIRST else LEARNED)
         for index in range(taken):
-            at: i64 = (2 * index + 1) * size // (2 * taken)
-            one: i64 = text[at + 2]
-            last: i64 = text[at + 3]
-            two: i64 = one << 8 | last
-            three: i64 = text[at] << 16 | text[at + 1] << 8 | one
-            four: i64 = three << 8 | last
+            (four,) = _gram(text, (2 * index + 1) * size // (2 * taken))
+            three = four >> 8
             for slot in (
-                four * FOUR >> 24 & MASK, three * THREE >> 24 & MASK, two * PAIR >> 16 & MASK, one * ONE >> 16 & MASK
-            ):  # fmt: skip
+                four * FOUR >> 24 & MASK,
+                three * THREE >> 24 & MASK,
+                (four & 0xFFFF) * PAIR >> 16 & MASK,
+                (three & 0xFF) * ONE >> 16 & MASK,
+            ):
                 count = counts[slot]
                 if count < MOST_COUNT:
                     counts[slot] = count + 1
@@ -133,11 +123,3 @@ def _spread(size: int, count: int) -> tuple[int, ...]:
     (12, 37, 62, 87)
     """
     return tuple([(2 * index + 1) * size // (2 * count) for index in range(count)])
-
-
-def little_endian(numbers: array[Any]) -> bytes:
-    """The bytes of an array, the lowest of each number first on every machine."""
-    if sys.byteorder == "big":
-        numbers = numbers[:]
-        numbers.byteswap()
-    return numbers.tobytes()

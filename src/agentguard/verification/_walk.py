@@ -14,7 +14,6 @@ from typing import Any, Final, Generic, TypeVar
 from zlib import crc32
 
 from agentguard import _forks as forks
-from agentguard._native import CORE
 from agentguard.verification._canonical import digest
 
 Value = TypeVar("Value")
@@ -30,34 +29,34 @@ class Remembered(Generic[Value]):
     (39601, None, 150)
     """
 
-    __slots__ = ("_lock", "_room", "_share", "_weights", "values")
+    __slots__ = ("_lock", "_room", "_share", "_values", "_weights")
 
     def __init__(self, room: int) -> None:
         self._room = room
         self._share = room // 100
-        self.values: dict[Any, Value] = {}
+        self._values: dict[Any, Value] = {}
         self._weights: dict[Any, int] = {}
         self._lock = forks.lock(forks.Rank.LEAF)
 
     def __len__(self) -> int:
-        return len(self.values)
+        return len(self._values)
 
     def get(self, key: Any) -> Value | None:
-        return self.values.get(key)
+        return self._values.get(key)
 
     def put(self, key: Any, value: Value, weight: int) -> None:
         """Remember a value, and forget the oldest ones as far as it needs their room."""
         if weight > self._share:
             return
         with self._lock:
-            if key in self.values:
+            if key in self._values:
                 return
-            self.values[key] = value
+            self._values[key] = value
             self._weights[key] = weight
             self._room -= weight
             while self._room < 0:
-                oldest = next(iter(self.values))
-                del self.values[oldest]
+                oldest = next(iter(self._values))
+                del self._values[oldest]
                 self._room += self._weights.pop(oldest)
 
 
@@ -148,13 +147,13 @@ class Walk:
         if len(rows) == 1:
             self._fields(paths, tuple(rows[0].values()), depth)
         else:
-            for below, column in zip(paths, zip(*[row.values() for row in rows])):
+            for below, column in zip(paths, zip(*[row.values() for row in rows], strict=True), strict=False):
                 self._column(below, column, depth)
 
     def _fields(self, paths: tuple[str, ...], values: tuple[Any, ...], depth: int) -> None:
         leaves = self.leaves
         kinds: list[type] = []
-        for below, item in zip(paths, values):
+        for below, item in zip(paths, values, strict=False):
             kind = type(item)
             kinds.append(float if kind is int else kind)
             if kind is dict:
@@ -222,20 +221,6 @@ class Walk:
             self._column(below, items, depth)
         elif not any(values):
             self._scalars(below, (None,) * len(values), (type(None),))
-
-
-def walked(value: Any, budget: int = MAX_LEAVES) -> Walk:
-    """The walk over a value, taken by the native core where that can."""
-    walk = Walk(budget)
-    if CORE is not None:
-        state: int = CORE.walk(value, budget, walk.leaves, walk.forms, walk.typed)
-        if state >= 0:
-            walk.complete = state & 1 == 1
-            walk.is_heavy = state > 1
-            return walk
-        walk = Walk(budget)
-    walk.visit(value)
-    return walk
 
 
 def _is_deep(items: Iterable[Any]) -> bool:
@@ -318,17 +303,6 @@ def last_name(path: str) -> str:
     return path[path.rfind(".") + 1 :].removesuffix("[]")
 
 
-def configure(core: Any) -> None:
-    """Tell a native core what its walk goes by."""
-    core.configure(
-        _known_insides.values, _inside, _element_path, _is_deep, (MAX_KEYS, MAX_DEPTH, HEAD, TAIL, LONG, HEAVY)
-    )
-
-
-if CORE is not None:
-    configure(CORE)
-
-
 # --- Layouts ---
 #
 # A tool's results have one of a few layouts: which objects with which keys, which types at which path. Everything that
@@ -364,29 +338,27 @@ class Layout:
     )  # fmt: skip
 
     def __init__(self, forms: tuple[Form, ...], typed: Typed) -> None:
-        self.described: tuple[tuple[Form, ...], Typed] = forms, typed
-        self._hash: int = hash(self.described)
-        self.forms: tuple[Form, ...] = forms
-        self.outermost: int | None = digest(repr(forms[0]).encode()) if forms and len(forms[0][1]) > 1 else None
+        self.described = forms, typed
+        self._hash = hash(self.described)
+        self.forms = forms
+        self.outermost = digest(repr(forms[0]).encode()) if forms and len(forms[0][1]) > 1 else None
         facts: dict[Fact, None] = {}
-        for paths, kinds in zip(typed[::2], typed[1::2]):
+        for paths, kinds in zip(typed[::2], typed[1::2], strict=True):
             if type(paths) is str:
                 facts.update(dict.fromkeys((paths, kind) for kind in kinds))
             else:
-                facts.update(dict.fromkeys(zip(paths, kinds)))
-        self._paths: int = len(facts)
-        self.is_plain: bool = all(kind in _PLAIN for _, kind in facts)
-        self.facts: frozenset[Fact] = frozenset(fact for fact in facts if fact[1] not in _INNER)
-        self.numbers: tuple[str, ...] = tuple(path for path, kind in facts if kind is float)
-        self.strings: tuple[str, ...] = tuple(path for path, kind in facts if kind is str)
-        self.singles: tuple[str, ...] = tuple(
-            path for path, kind in facts if (kind is float or kind is str) and "[]" not in path
-        )
+                facts.update(dict.fromkeys(zip(paths, kinds, strict=True)))
+        self._paths = len(facts)
+        self.is_plain = all(kind in _PLAIN for _, kind in facts)
+        self.facts = frozenset(fact for fact in facts if fact[1] not in _INNER)
+        self.numbers = tuple(path for path, kind in facts if kind is float)
+        self.strings = tuple(path for path, kind in facts if kind is str)
+        self.singles = tuple(path for path, kind in facts if (kind is float or kind is str) and "[]" not in path)
         named: dict[str, dict[str, None]] = {}
         for path, kind in facts:
             if kind not in _INNER and path.count(".") <= DEEPEST_NAMED:
                 named.setdefault(last_name(path), {})[path] = None
-        self.named: dict[str, tuple[str, ...]] = {name: tuple(paths) for name, paths in named.items()}
+        self.named = {name: tuple(paths) for name, paths in named.items()}
 
     def __len__(self) -> int:
         """The number of paths, a path with two types counted twice: what the layout takes of memory."""

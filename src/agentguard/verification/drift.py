@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from typing import Any, Final
+from typing import Final
 
 from agentguard.verification._document import Document
 from agentguard.verification.statistics import USUAL_P, Level, Rate, student_t4_tail
@@ -106,7 +106,7 @@ class Clocks:
         return kept or NO_CLOCKS
 
     @staticmethod
-    def _count(rates: dict[str, Any], path: str, back: bool) -> None:
+    def _count(rates: dict[str, Rate | None], path: str, back: bool) -> None:
         if path not in rates:
             if len(rates) >= MAX_PATHS:
                 return

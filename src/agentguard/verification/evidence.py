@@ -20,7 +20,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Final
 
-from .types import FIRED, LIKELIHOOD_RATIO, P_VALUE, SignalResult
+from .types import SignalResult
 from .weights import KNOT, WEIGHTS
 
 __all__ = [
@@ -97,10 +97,7 @@ def breaks_a_declaration(signals: dict[str, SignalResult]) -> bool:
 
     Content is no contract: of what is found there the profile says itself whether it is to be flagged or blocked.
     """
-    for signal in signals.values():  # noqa: SIM110 - on every call's path, where a generator is the slower
-        if signal[FIRED] and signal[P_VALUE] is None and signal.group != "content":
-            return True
-    return False
+    return any(signal.fired and signal.p_value is None and signal.group != "content" for signal in signals.values())
 
 
 def weighed(name: str, ratio: float) -> float:
@@ -128,10 +125,10 @@ def added(signals: dict[str, SignalResult], *, silence_counts: bool) -> dict[str
     """``combine``, where it is known whether a declaration is broken: then silence does not count."""
     contributions: dict[str, float] = {}
     for name, signal in signals.items():
-        ratio: float = signal[LIKELIHOOD_RATIO]
+        ratio = signal.likelihood_ratio
         if ratio == 1.0 or (ratio < 1.0 and not silence_counts):
             continue
-        nats = math.log(ratio) if signal[P_VALUE] is None else weighed(name, ratio)
+        nats = math.log(ratio) if signal.p_value is None else weighed(name, ratio)
         if nats != 0.0:
             contributions[name] = nats
     return contributions

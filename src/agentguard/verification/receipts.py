@@ -489,7 +489,7 @@ class _Walk:
         self._count(length)
         self._spend(max(0, length - 1))
         items = [*kind.__iter__(value)]  # foreign code that is met below may change the list
-        self._enter(value, b"[", zip(count(), chain((b"",), repeat(b",")), items), b"]")
+        self._enter(value, b"[", zip(count(), chain((b"",), repeat(b",")), items, strict=False), b"]")
 
     def _enter_object(self, value: Any, items: Iterable[tuple[Any, Any]]) -> None:
         pairs = []
@@ -506,7 +506,7 @@ class _Walk:
                 self._steps.append(name)
                 self._refuse(f"two keys are this one in JSON; {ADVICE}")
         commas = chain((b"",), repeat(b","))
-        parts = ((name, comma + written, item) for comma, (_, name, written, item) in zip(commas, pairs))
+        parts = ((name, comma + written, item) for comma, (_, name, written, item) in zip(commas, pairs, strict=False))
         self._enter(value, b"{", parts, b"}")
 
     def _enter(self, value: Any, begin: bytes, parts: Iterator[tuple[int | str, bytes, Any]], end: bytes) -> None:

@@ -12,8 +12,6 @@ from bisect import bisect_left, bisect_right, insort
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
-from agentguard._native import CORE
-
 __all__ = [
     "RUN_RULES", "Categories", "EwmaChart", "Level", "Rate", "Ring", "RunRule", "RunningStats", "Surprises", "log_odds",
     "new_scores", "signed_log", "student_t4_tail", "western_electric",
@@ -140,11 +138,7 @@ class Surprises:
         """Weight of the past surprises that are at least this large (to the width of a bin)."""
         if self.bins is None:
             return 0.0
-        first = min(int(surprise / self.WIDTH), self.BINS - 1)
-        if CORE is not None:
-            weight: float = CORE.tail(self.bins, first)
-            return weight
-        return sum(self.bins[first:])  # up to the largest that came
+        return sum(self.bins[min(int(surprise / self.WIDTH), self.BINS - 1) :])  # up to the largest that came
 
     def p(self, surprise: float, expected: float | None = None) -> float:
         """Conformal p-value in (0, 1]; ``expected`` is the tail that the prior calls have (default ``exp(-x)``).
@@ -205,14 +199,11 @@ class Ring:
         return len(self.ordered) - bisect_left(self.ordered, value)
 
     def push(self, value: float) -> None:
+        insort(self.ordered, value)
         if len(self._arrived) < self.size:
-            insort(self.ordered, value)
             self._arrived.append(value)
             return
-        oldest = self._arrived[self._oldest]
-        if CORE is None or not CORE.replace(self.ordered, oldest, value):
-            insort(self.ordered, value)
-            del self.ordered[bisect_left(self.ordered, oldest)]
+        del self.ordered[bisect_left(self.ordered, self._arrived[self._oldest])]
         self._arrived[self._oldest] = value
         self._oldest = (self._oldest + 1) % self.size
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache, partial
 from typing import ClassVar, Final
 
 from agentguard.verification._baseline import ToolMemory
@@ -24,10 +27,13 @@ LEAST_RATIO: Final = 1.5  # labels soften a declaration down to this, and do not
 
 AS_USUAL_DETAIL: Final = "as usual"
 
-MOST_BUILT: Final = 256  # signals of one check that are built once: those that abstain, or see nothing unusual
-_new: Final = tuple.__new__
+#: Keeps the signals that a check builds from a detail alone: most checks of a call abstain, or see nothing unusual, and
+#: give the same signal as for the call before.
+cached: Final = lru_cache(maxsize=256)
+FromDetail = Callable[[str], SignalResult]
 
 
+@dataclass(slots=True)
 class Finding:
     """A check's finding.
 
@@ -40,21 +46,11 @@ class Finding:
         traits: the same as ``detail`` for programs (see ``SignalResult``).
     """
 
-    __slots__ = ("detail", "direct", "most", "surprise", "traits")
-
-    def __init__(
-        self,
-        surprise: float,
-        detail: str,
-        most: float = math.inf,
-        direct: float = 0.0,
-        traits: tuple[str, ...] = (),
-    ) -> None:
-        self.surprise = surprise
-        self.detail = detail
-        self.most = most
-        self.direct = direct
-        self.traits = traits
+    surprise: float
+    detail: str
+    most: float = math.inf
+    direct: float = 0.0
+    traits: tuple[str, ...] = ()
 
 
 #: The finding of a check that looked and saw nothing.
@@ -99,21 +95,17 @@ class DeclaredCheck(ABC):
     fabricated: ClassVar[float] = 0.5
 
     def __init__(self) -> None:
-        self.documented: float = DEFAULT_RATIOS[self.name]
-        self._abstained: dict[str, SignalResult] = {}
-        self._kept_so: dict[str, SignalResult] = {}
+        self.documented = DEFAULT_RATIOS[self.name]
+        self.abstain: FromDetail = cached(self._abstained)
+        self._kept_unlabelled: FromDetail = cached(partial(self._kept, self._genuine_rate(Rate(), self.documented)))
 
-    @abstractmethod  # stands here too: mypyc lays out what a class with attributes hands down by whether it has it
+    @abstractmethod
     def __call__(self, case: Case, /) -> SignalResult:
         """The signal of a case."""
 
-    def abstain(self, detail: str) -> SignalResult:
-        """The signal of a check that has nothing to go by, and why."""
-        signal = self._abstained.get(detail)
-        if signal is None:
-            signal = SignalResult.abstain(self.name, self.tier, detail, self.group)
-            _keep(self._abstained, detail, signal)
-        return signal
+    def _abstained(self, detail: str) -> SignalResult:
+        """Build the signal of a check that does not apply; the detail gives the reason."""
+        return SignalResult.abstain(self.name, self.tier, detail, self.group)
 
     def broken(self, case: Case, score: float, detail: str, *traits: str) -> SignalResult:
         """The signal of a violated declaration."""
@@ -139,15 +131,10 @@ class DeclaredCheck(ABC):
     def kept(self, case: Case, detail: str) -> SignalResult:
         """The signal of a declaration that holds."""
         memory: ToolMemory = case.memory
-        rate = memory.contracts.get(self.name) if memory.contracts else None
-        ratio = self.ratio(case)
-        if rate is not None or ratio != self.documented:
-            return self._kept(self._genuine_rate(rate or Rate(), ratio), detail)
-        signal = self._kept_so.get(detail)
-        if signal is None:
-            signal = self._kept(self._genuine_rate(Rate(), ratio), detail)
-            _keep(self._kept_so, detail, signal)
-        return signal
+        rate, ratio = memory.contracts.get(self.name), self.ratio(case)
+        if rate is None and ratio == self.documented:
+            return self._kept_unlabelled(detail)
+        return self._kept(self._genuine_rate(rate or Rate(), ratio), detail)
 
     @classmethod
     def _kept(cls, genuine: float, detail: str) -> SignalResult:
@@ -157,8 +144,7 @@ class DeclaredCheck(ABC):
 
     def ratio(self, case: Case) -> float:
         """The ratio in force for this signal: as calibrated, else the documented one."""
-        calibrated = case.ratios
-        return calibrated.get(self.name, self.documented) if calibrated else self.documented
+        return case.settings.likelihood_ratios.get(self.name, self.documented)
 
     @classmethod
     def _genuine_rate(cls, labelled: Rate, ratio: float) -> float:
@@ -189,7 +175,7 @@ class LearnedCheck(DeclaredCheck):
 
     def __init__(self) -> None:
         super().__init__()
-        self._usual: dict[str, SignalResult] = {}
+        self._usual: FromDetail = cached(partial(self._as_usual, self.documented))
 
     @abstractmethod
     def examine(self, case: Case, document: Document, memory: ToolMemory) -> Finding | str:
@@ -204,13 +190,9 @@ class LearnedCheck(DeclaredCheck):
         ratio = self.ratio(case)
         surprise, direct = finding.surprise, finding.direct
         if surprise <= 0.0:
-            if ratio != self.documented:
-                return self._as_usual(ratio, finding.detail)
-            signal = self._usual.get(finding.detail)
-            if signal is None:
-                signal = self._as_usual(ratio, finding.detail)
-                _keep(self._usual, finding.detail, signal)
-            return signal
+            if ratio == self.documented:
+                return self._usual(finding.detail)
+            return self._as_usual(ratio, finding.detail)
         if surprise > MOST_SURPRISE:
             surprise = MOST_SURPRISE
         # Recalibrate on how often this tool's genuine calls looked as unusual.
@@ -230,18 +212,10 @@ class LearnedCheck(DeclaredCheck):
         fired = p <= FIRES_AT
         detail = finding.detail if fired else AS_USUAL_DETAIL
         score = 1.0 - math.exp(-surprise)
-        # What ``SignalResult(...)`` does, in a third of the time: most signals of a call are made here.
         traits = finding.traits if likelihood > 1.0 else ()
-        return _new(SignalResult, (self.name, True, fired, score, likelihood, p, self.tier, detail, self.group, traits))
+        return SignalResult(self.name, True, fired, score, likelihood, p, self.tier, detail, self.group, traits)
 
     @classmethod
     def _as_usual(cls, ratio: float, detail: str) -> SignalResult:
         likelihood = ratio_of(1.0, ratio, cls.share)
         return SignalResult(cls.name, True, False, 0.0, likelihood, 1.0, cls.tier, detail or AS_USUAL_DETAIL, cls.group)
-
-
-def _keep(built: dict[str, SignalResult], detail: str, signal: SignalResult) -> None:
-    """Remember a signal by its detail; the details are few, unless one holds a number."""
-    if len(built) >= MOST_BUILT:
-        built.clear()
-    built[detail] = signal

@@ -35,7 +35,7 @@ class ContentFound:
         self.name = name
 
     def __call__(self, case: Case, /) -> SignalResult:
-        action = case.contract.content.get(self.kind)
+        action = case.contract.profile.content.get(self.kind)
         if action is None:
             return SignalResult.abstain(self.name, self.tier, "not asked for", GROUP)
         found = self._found(case)
@@ -67,7 +67,7 @@ class ContentFound:
 
 def look_through(contract: Contract, document: Document) -> dict[Kind, Found] | Exception:
     """Search a result for all content that its profile names, in one pass; returns what a failing detector raises."""
-    asked = [check.kind for check in CONTENT if check.kind in contract.content]
+    asked = [check.kind for check in CONTENT if check.kind in contract.profile.content]
     large = document.kind == "large"  # it was not parsed, and is looked through as the text that it is
     try:
         results = found_in(document.text.decode("utf-8", "replace") if large else document.value, asked)
@@ -87,7 +87,7 @@ CONTENT: Final = (
 
 def at_least(verdict: Verdict, case: Case, signals: dict[str, SignalResult]) -> Verdict:
     """The verdict, or the graver one that the profile asks for on what was found; what is suspicious is flagged."""
-    actions = case.contract.content
+    actions = case.contract.profile.content
     for check in CONTENT:
         signal = signals.get(check.name)
         if signal is not None and signal.fired and verdict != "block":
@@ -104,6 +104,6 @@ def to_redact(case: Case, signals: dict[str, SignalResult]) -> tuple[Kind, ...]:
     return tuple(
         check.kind
         for check in CONTENT
-        if case.contract.content.get(check.kind) == "redact"
+        if case.contract.profile.content.get(check.kind) == "redact"
         and (signals[check.name].score > 0.0 or (check.kind in unread and unread[check.kind].unread))
     )

@@ -139,7 +139,7 @@ class SessionInconsistency(LearnedCheck):
     group = "past"
 
     def examine(self, case: Case, document: Document, memory: ToolMemory) -> Finding | str:
-        if case.contract.stateful and case.call.session_id is not None:
+        if case.contract.profile.stateful and case.call.session_id is not None:
             return "declared stateful"
         earlier = earlier_in_session(case, memory)
         if isinstance(earlier, str):

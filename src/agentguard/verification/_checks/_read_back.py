@@ -58,7 +58,7 @@ class ReadBackMismatch(DeclaredCheck):
             detail = f"{reading.detail}, which an earlier call has written too"
             return SignalResult(self.name, True, False, 0.0, 1.0, None, self.tier, detail, self.group)
         places = case.document.leaves.keys()
-        looked_at = len(case.vouched.intersection(places)) / len(places) if places else 1.0
+        looked_at = len(case.vouched & places) / len(places) if places else 1.0
         seen = self.fabricated * (WHOLE + (1.0 - WHOLE) * looked_at)
         genuine = self._genuine_rate(memory.contracts.get(self.name) or Rate(), self.ratio(case))
         likelihood = (1.0 - seen) / (1.0 - seen * genuine / self.fabricated)
