@@ -15,6 +15,8 @@ from .browsing import Visit, axe_source, launched, violations
 
 # Threads of numpy's that wait for work take more time than all else in a test that multiplies matrices.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+# Spark's Java, quick to start; what it says of these options goes nowhere.
+os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 
 # A third of hypothesis' own number of examples: `make fuzz` is what searches long.
 settings.register_profile("local", deadline=None, max_examples=30)
@@ -40,21 +42,25 @@ SLOW = frozenset(
     )
 )  # fmt: skip
 ROOT = Path(__file__).parents[1]
-#: Folders whose files share what takes long to make: a server that is started, a wheel that is built and installed.
-TOGETHER = ("tests/gate/elasticsearch/", "tests/packaging/")
+#: Files that share what takes long to make, by how their names begin: a server or Java that is started, a wheel that is
+#: built and installed, the site of the documentation.
+TOGETHER = (
+    ("tests/gate/elasticsearch/",), ("tests/packaging/",), ("tests/docs/test_site",),
+    ("tests/cli/test_replay_engines", "tests/traces/test_engines_spark"),
+)  # fmt: skip
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Keep each folder of ``TOGETHER`` on one process, where files stay on one process, as ``make test`` asks for."""
+    """Keep files that are ``TOGETHER`` on one process, where files stay on one process, as ``make test`` asks for."""
     from xdist.scheduler import LoadFileScheduling
 
-    class ByFolder(LoadFileScheduling):
+    class BySharing(LoadFileScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            folders = (folder for folder in TOGETHER if nodeid.startswith(folder))
-            return next(folders, super()._split_scope(nodeid))
+            scopes = (names[0] for names in TOGETHER if nodeid.startswith(names))
+            return next(scopes, super()._split_scope(nodeid))
 
-    return ByFolder(config, log) if config.getoption("dist") == "loadfile" else None
+    return BySharing(config, log) if config.getoption("dist") == "loadfile" else None
 
 
 def pytest_collection_finish() -> None:

@@ -48,42 +48,38 @@ def test_contracts_are_kept(wheel_layout: Path) -> None:
     assert "7 kept, 0 broken" in run.stdout
 
 
-@pytest.mark.parametrize(
-    ("contract", "module", "code"),
-    [
-        pytest.param("Each layer", "undeclared.py", "", id="a module without a layer"),
-        pytest.param("Each layer", "stores/probe.py", "import agentguard.verification", id="upwards"),
-        pytest.param("Each layer", "traces/probe.py", "import agentguard.integrations", id="integrations"),
-        pytest.param(
-            "verification, admin and content read", "verification/probe.py", "def f():\n    import time", id="a clock"
-        ),
-        pytest.param(
-            "verification, admin and content read", "verification/probe.py", "from os import path", id="a file"
-        ),
-        pytest.param("Agent frameworks", "traces/probe.py", "import langchain_core.tools", id="a framework"),
-        pytest.param("Nothing inside", "traces/probe.py", "from agentguard import AgentGuardError", id="the face"),
-        pytest.param(
-            "No check imports",
-            "verification/_checks/probe_a.py",
-            "import agentguard.verification._checks.probe_b",
-            id="another check",
-        ),
-        pytest.param("No circles", "traces/probe_a.py", "import agentguard.traces.probe_b", id="a circle"),
-    ],
-)
-def test_contract_notices(wheel_layout: Path, contract: str, module: str, code: str) -> None:
-    file = wheel_layout / "agentguard" / module
-    file.write_text(code)
-    if file.name == "probe_a.py":
-        file.with_name("probe_b.py").write_text("from . import probe_a" if contract == "No circles" else "")
+# What each contract forbids: the beginning of its name, a module, and what stands in it.
+FORBIDDEN = [
+    ("Each layer", "undeclared.py", ""),
+    ("Each layer", "stores/upwards.py", "import agentguard.verification"),
+    ("Each layer", "traces/inwards.py", "import agentguard.integrations"),
+    ("verification, admin and content read", "verification/clocked.py", "def f():\n    import time"),
+    ("verification, admin and content read", "verification/filed.py", "from os import path"),
+    ("Agent frameworks", "traces/framed.py", "import langchain_core.tools"),
+    ("Nothing inside", "traces/faced.py", "from agentguard import AgentGuardError"),
+    ("No check imports", "verification/_checks/importing.py", "import agentguard.verification._checks.imported"),
+    ("No circles", "traces/in_a_circle.py", "import agentguard.traces.and_round"),
+]
+
+
+def test_contracts_notice(wheel_layout: Path) -> None:
+    package = wheel_layout / "agentguard"
+    for _, module, code in FORBIDDEN:
+        (package / module).write_text(code)
+    (package / "verification/_checks/imported.py").write_text("")
+    (package / "traces/and_round.py").write_text("from . import in_a_circle")
 
     run = lint_imports(wheel_layout)
 
     summary, _, reasons = run.stdout.partition("Broken contracts")
     broken = [line for line in summary.splitlines() if " BROKEN" in line]
+    names = [line.partition(" BROKEN")[0] for line in broken]
     assert run.returncode == 1, run.stdout + run.stderr
-    assert any(line.startswith(contract) for line in broken), run.stdout
-    assert file.stem in reasons or contract == "No circles", run.stdout
+    places = sorted(reasons.index(f"\n{name}\n") for name in names)
+    parts = [reasons[start:end] for start, end in zip(places, [*places[1:], None], strict=True)]
+    for contract, module, _ in FORBIDDEN:
+        [part] = [part for part in parts if part.strip().startswith(contract)]
+        assert Path(module).stem in part, (contract, module, run.stdout)
 
 
 def test_source_tree_alone_notices_integrations(tmp_path: Path) -> None:

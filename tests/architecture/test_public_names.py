@@ -4,7 +4,7 @@ import importlib
 import inspect
 from types import ModuleType
 
-import pytest
+from ..rows import over
 
 FACES = [
     "agentguard",
@@ -27,7 +27,7 @@ def public_names(module: ModuleType) -> list[str]:
     return sorted(name for name, value in shown.items() if not isinstance(value, ModuleType))
 
 
-@pytest.mark.parametrize("face", FACES)
+@over("face", FACES)
 def test_all_is_sorted_and_complete(face: str) -> None:
     module = importlib.import_module(face)
 
@@ -48,7 +48,7 @@ def undescribed(name: str, value: object) -> list[str]:
     return missing + [f"{name}.{member}" for member, found in callables.items() if not found.__doc__]
 
 
-@pytest.mark.parametrize("face", FACES)
+@over("face", FACES)
 def test_every_public_name_is_described(face: str) -> None:
     module = importlib.import_module(face)
     shown = {name: getattr(module, name) for name in module.__all__}

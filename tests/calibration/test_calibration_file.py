@@ -15,6 +15,8 @@ from agentguard.verification import VerificationEngine
 from agentguard.verification._calibration import load_calibration, parse_calibration
 from agentguard.verification.evidence import DEFAULT_RATIOS
 
+from ..rows import over
+
 WHOLE = """\
 version: 1
 made_from: {labels: 812}
@@ -142,7 +144,7 @@ def test_one_fault(tmp_path: Path, text: str | bytes, fault: str) -> None:
     assert faults(tmp_path, text) == [fault]
 
 
-@pytest.mark.parametrize(
+@over(
     ("settings", "fault"),
     [
         ({"accept_below": [10**5000]}, "all.accept_below: must be a number in (0, 1], not a list"),
@@ -160,7 +162,6 @@ def test_one_fault(tmp_path: Path, text: str | bytes, fault: str) -> None:
             "all.likelihood_ratios.echo_mismatch: must be a positive number, not a list",
         ),
     ],
-    ids=["list", "mapping", "negative", "beyond floats", "list of one"],
 )
 def test_a_number_that_python_does_not_write_out_is_a_fault_like_any_other(settings: Any, fault: str) -> None:
     with pytest.raises(ProfileError) as caught:

@@ -13,9 +13,11 @@ from scipy.stats import binomtest
 from agentguard.calibration import attainable, needed, share_of, upper_bound
 from agentguard.calibration._statistics import effective_size, lower_bound
 
+from ..rows import over
 
-@pytest.mark.parametrize(("hits", "labels"), [(0, 10), (1, 10), (3, 10), (10, 10), (2, 500), (499, 500)])
-@pytest.mark.parametrize("weight", [1.0, 50.0])
+
+@over(("hits", "labels"), [(0, 10), (1, 10), (3, 10), (10, 10), (2, 500), (499, 500)])
+@over("weight", [1.0, 50.0])
 def test_equal_weights_give_the_exact_binomial_interval(hits: int, labels: int, weight: float) -> None:
     """The oracle is scipy's binomtest."""
     oracle = binomtest(hits, labels).proportion_ci(0.95, "exact")
@@ -56,7 +58,7 @@ def test_what_was_not_seen_among_the_heavy_counts_by_their_number() -> None:
     assert attainable([], 0.95) == 1.0
 
 
-@pytest.mark.parametrize(("rate", "labels"), [(0.05, 59), (0.03, 99), (0.01, 299), (0.005, 598), (0.001, 2995)])
+@over(("rate", "labels"), [(0.05, 59), (0.03, 99), (0.01, 299), (0.005, 598), (0.001, 2995)])
 def test_so_many_labels_are_needed(rate: float, labels: int) -> None:
     """ln(.05) / ln(1 - rate), rounded up; one label fewer does not do."""
     assert needed(rate, 0.95) == labels

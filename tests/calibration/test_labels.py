@@ -18,6 +18,8 @@ from agentguard.calibration._labels import MAX_LINE_BYTES, gather, read_label
 from agentguard.errors import DataError
 from agentguard.stores import MemoryStore
 
+from ..rows import over
+
 Line = Callable[..., dict[str, Any]]
 
 
@@ -45,7 +47,7 @@ def test_what_may_be_left_out_may_be_null_too(line: Line) -> None:
     assert parse_label(line(**nothing)) == parse_label(line()) == Label("search", 0.1, fabricated=False)
 
 
-@pytest.mark.parametrize(
+@over(
     ("change", "reason"),
     [
         ({"tool": ""}, "field 'tool' must be a name"),

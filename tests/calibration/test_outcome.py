@@ -12,6 +12,8 @@ from agentguard.errors import ConfigurationError
 from agentguard.verification import VerificationEngine
 from agentguard.verification._calibration import Calibration
 
+from ..rows import over
+
 
 def apply(found: Calibration) -> VerificationEngine:
     engine = VerificationEngine().calibrate(**found.everywhere)
@@ -148,7 +150,7 @@ def test_a_propensity_beyond_the_cap_is_remarked_on() -> None:
     assert remarks[0] == "Figures lean to suspects: 1 labels stand for more calls than the 200 that one may."
 
 
-@pytest.mark.parametrize(
+@over(
     ("wish", "named"),
     [
         (Wish(0.0), "false_block_rate"),

@@ -18,7 +18,7 @@ from agentguard.verification._calibration import load_calibration
 runner = CliRunner()
 
 
-def rows(genuine: int = 800, fabricated: int = 60) -> list[dict[str, Any]]:
+def rows(genuine: int = 400, fabricated: int = 30) -> list[dict[str, Any]]:
     """Calls with one signal, which fires in 7 of 10 fabricated and 1 of 100 genuine calls and is taken for less."""
     rng, found = random.Random(8), []
     for k in range(genuine + fabricated):
@@ -50,11 +50,11 @@ def test_it_prints_what_the_labels_say(labels: Path) -> None:
     found = run("--labels", labels)
 
     assert found.exit_code == 0
-    assert "860 labels, 60 of fabricated calls" in found.stdout
+    assert "430 labels, 30 of fabricated calls" in found.stdout
     for said in ("expected calibration error", "AUROC", "block_at", "accept_below", "echo_mismatch", "after the fit"):
         assert said in found.stdout
     assert "broken lines left out: 1" in found.stdout
-    assert ":861: not JSON (character 1)" in found.stdout.replace("\n", "")
+    assert ":431: not JSON (character 1)" in found.stdout.replace("\n", "")
 
 
 def test_it_writes_what_an_engine_takes_and_a_picture(labels: Path, tmp_path: Path) -> None:
@@ -100,7 +100,9 @@ def test_too_few_labels_write_nothing_and_leave_what_is_there(tmp_path: Path) ->
     assert json.loads(run("--labels", labels, "-o", output, "--json").stdout)["written"] is None
 
 
-def test_wishes_are_heard(labels: Path) -> None:
+def test_wishes_are_heard(tmp_path: Path) -> None:
+    labels = tmp_path / "few.jsonl"
+    labels.write_text("".join(json.dumps(row) + "\n" for row in rows(20, 3)))
     data = json.loads(
         run(
             "--labels", labels, "--max-false-block-rate", 0.05, "--confidence", 0.9, "--least-block-at", 0.4, "--json"
@@ -120,9 +122,9 @@ def test_labels_come_from_a_store(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
     found = run("--store", "redis://:secret@host/0", "-o", output)
 
     assert found.exit_code == 0
-    assert "860 labels" in found.stdout
+    assert "430 labels" in found.stdout
     assert "secret" not in found.stdout
-    assert load_calibration(output).made_from["feedback_until"] == 860
+    assert load_calibration(output).made_from["feedback_until"] == 430
 
 
 @pytest.mark.parametrize(
@@ -163,10 +165,10 @@ def test_a_file_without_a_single_label_names_its_first_broken_line(tmp_path: Pat
 
 def test_labels_come_from_standard_input() -> None:
     found = runner.invoke(
-        app, ["calibrate", "--labels", "-", "--json"], input="".join(json.dumps(r) + "\n" for r in rows())
+        app, ["calibrate", "--labels", "-", "--json"], input="".join(json.dumps(r) + "\n" for r in rows(20, 3))
     )
 
-    assert json.loads(found.stdout)["labels"] == 860
+    assert json.loads(found.stdout)["labels"] == 23
 
 
 def test_names_of_tools_cannot_act_on_the_terminal(tmp_path: Path) -> None:

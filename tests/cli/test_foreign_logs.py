@@ -44,7 +44,9 @@ def command(*arguments: object) -> Any:
     return runner.invoke(app, [str(argument) for argument in arguments])
 
 
-@pytest.mark.parametrize("options", [[], ["--count"], ["--compare", "none", "none"], ["--engine", "processes"]])
+@pytest.mark.parametrize(
+    "options", [[], ["--count"], ["--compare", "none", "none"], ["--engine", "processes", "--workers", "1"]]
+)
 def test_replay_says_what_it_left_out(export: Path, options: list[str]) -> None:
     text, data = command("replay", export, *options), command("replay", export, *options, "--json")
 

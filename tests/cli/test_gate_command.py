@@ -186,7 +186,15 @@ def test_true_answers_are_deployed(folder: Path) -> None:
     assert told["total_claims"] > answers
 
 
+def one_answer(folder: Path) -> None:
+    """Leave one answer, of which a claim is false."""
+    file = folder / "answers.jsonl"
+    lines = file.read_text(encoding="utf-8").splitlines(keepends=True)
+    file.write_text(next(line for line in lines if '"returns-label"' in line), encoding="utf-8")
+
+
 def test_a_warning_passes_and_is_told(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    one_answer(folder)
     quiet_config(folder, **{"warn_threshold: 0.15": "warn_threshold: 0.9"})
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
 
@@ -198,6 +206,7 @@ def test_a_warning_passes_and_is_told(folder: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_progress_is_shown_to_a_terminal_alone(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    one_answer(folder)
     in_a_pipe = gate(folder, "run")
     monkeypatch.setenv("FORCE_COLOR", "1")  # what makes rich take a stream for a terminal
     on_a_terminal = gate(folder, "run")
@@ -233,6 +242,7 @@ def test_no_claim_is_a_warning(folder: Path) -> None:
 
 def test_documents_that_changed_are_read_when_asked_for(folder: Path) -> None:
     assert data(folder, "ingest")["added"] == 8
+    one_answer(folder)
     with (folder / "docs" / "returns.md").open("a", encoding="utf-8") as file:
         file.write("\nGift cards never expire.\n")
 
@@ -306,6 +316,7 @@ def test_there_may_be_nothing_to_resume(judged: tuple[Path, Any]) -> None:
 
 
 def test_a_report_that_cannot_be_written_is_an_error(folder: Path) -> None:
+    one_answer(folder)
     done = gate(folder, "run", "--junit", str(folder / "nowhere" / "x.xml"))
 
     assert done.exit_code == Exit.ERROR

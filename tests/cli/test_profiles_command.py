@@ -9,6 +9,8 @@ from typer.testing import CliRunner
 from agentguard.cli import app
 from agentguard.verification import load_profiles
 
+from ..rows import over
+
 runner = CliRunner()
 
 
@@ -149,7 +151,7 @@ def test_check_counts_the_calls_that_bear_profiles_out(tmp_path: Path, log: Path
     assert (missing.exit_code, missing.stderr) == (3, "error: no such file or folder: absent\n")
 
 
-@pytest.mark.parametrize("command", [["check"], ["check", "absent"], ["list", "--profiles", "absent"], ["show"], ["x"]])
+@over("command", [["check"], ["check", "absent"], ["list", "--profiles", "absent"], ["show"], ["x"]])
 def test_errors_exit_with_3(command: list[str]) -> None:
     run = runner.invoke(app, ["profiles", *command])
     as_json = runner.invoke(app, ["profiles", *command, "--json"])

@@ -14,6 +14,8 @@ from agentguard.traces._profile_review import diff_profiles
 from agentguard.verification import ToolProfile
 from agentguard.verification.profile import schema_validator
 
+from ..rows import over
+
 runner = CliRunner()
 
 
@@ -22,9 +24,7 @@ def changes(old: dict[str, Any], new: dict[str, Any]) -> list[tuple[str, str, An
     return [(one.place, one.kind, one.old, one.new, one.effect) for one in found.changed.get("t", ())]
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "expected"),
-    [
+@over(("old", "new", "expected"), [
         ({"required_fields": ["a", "b"]}, {"required_fields": ["b", "a"]}, []),
         ({"required_fields": ["a"]}, {"required_fields": ["b"]},
          [("required_fields", "removed", "a", None, "looser"), ("required_fields", "added", None, "b", "stricter")]),
@@ -59,15 +59,12 @@ def changes(old: dict[str, Any], new: dict[str, Any]) -> list[tuple[str, str, An
         ({"adopt_after": 50}, {"adopt_after": 20}, [("adopt_after", "changed", 50, 20, "looser")]),
         ({"adopt_after": 50}, {}, [("adopt_after", "removed", 50, None, "stricter")]),
         ({"description": "a"}, {"description": "b"}, [("description", "changed", "a", "b", "")]),
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_fields(old: dict[str, Any], new: dict[str, Any], expected: list[Any]) -> None:
     assert changes(old, new) == expected
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "expected"),
-    [
+@over(("old", "new", "expected"), [
         (None, {"type": "object"}, [("", "added", "stricter")]),
         ({"type": "object"}, None, [("", "removed", "looser")]),
         ({"type": "integer"}, {"type": "number"}, [(".type", "changed", "looser")]),
@@ -89,8 +86,7 @@ def test_fields(old: dict[str, Any], new: dict[str, Any], expected: list[Any]) -
         ({"additionalProperties": {"type": "string"}}, {"additionalProperties": False},
          [(".additionalProperties", "changed", "stricter")]),
         ({"description": "a"}, {"description": "b"}, [(".description", "changed", "")]),
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_a_schema_is_compared_by_path(old: Any, new: Any, expected: list[Any]) -> None:
     found = changes({"output_schema": old}, {"output_schema": new})
 

@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
+from agentguard._limits import LIMITS
 from agentguard.cli import app
 from agentguard.verification import VerificationResult, VerificationTier
 from agentguard.verification.types import Verdict
@@ -216,9 +217,8 @@ def test_a_log_of_nothing_but_blank_lines_is_refused_with_its_place(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: list[str]
 ) -> None:
     file = tmp_path / "calls.jsonl.gz"
-    with gzip.open(file, "wb") as packed:
-        for _ in range(65):
-            packed.write(b"\n" * 2**20)
+    file.write_bytes(gzip.compress(b"\n" * (2**21 + 2**19)))
+    monkeypatch.setattr("agentguard._line_files.LIMITS", LIMITS._replace(blank_bytes=2**21))
     (tmp_path / "profiles").mkdir()
     (tmp_path / "profiles" / "add.yaml").write_text("name: add\n")
     monkeypatch.chdir(tmp_path)
@@ -227,7 +227,7 @@ def test_a_log_of_nothing_but_blank_lines_is_refused_with_its_place(
 
     assert result.exit_code == 3
     said = "more than 67,108,864 bytes without data: the file is not read beyond"
-    assert re.search(rf"^error: {re.escape(str(file))}:\d{{8}}: {said}$", result.stderr, re.MULTILINE)
+    assert re.search(rf"^error: {re.escape(str(file))}:\d{{7}}: {said}$", result.stderr, re.MULTILINE)
 
 
 def test_broken_profiles_are_told_all_at_once(tmp_path: Path) -> None:

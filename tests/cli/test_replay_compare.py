@@ -11,6 +11,8 @@ from agentguard.cli import app
 from agentguard.verification import VerificationResult, VerificationTier
 from agentguard.verification.types import Verdict
 
+from ..rows import over
+
 runner = CliRunner()
 
 
@@ -133,7 +135,7 @@ def test_folders_of_profiles_and_words_with_the_real_engine(tmp_path: Path) -> N
     assert "3 with another verdict" in runner.invoke(app, before_traces, input=calls).stdout
 
 
-@pytest.mark.parametrize(
+@over(
     ("options", "sentence"),
     [
         (["--fail-on", "change"], "--fail-on change is for --compare"),

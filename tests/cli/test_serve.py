@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from starlette.testclient import TestClient
 from typer.testing import CliRunner
 
 from agentguard.cli import _options, app
@@ -110,20 +111,17 @@ def records_of(root: Path) -> list[tuple[str, str]]:
         records.close()
 
 
-@pytest.mark.parametrize(("ending", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
-def test_it_serves_until_a_signal_ends_it(
-    start: Callable[..., tuple[subprocess.Popen[str], str]], ending: signal.Signals, code: int
-) -> None:
+def test_it_serves_until_a_signal_ends_it(start: Callable[..., tuple[subprocess.Popen[str], str]]) -> None:
     server, url = start([str(PROGRAM)])
 
     assert url.startswith("http://127.0.0.1:")
     assert ask(f"{url}/healthz", key="") == (200, {"status": "ok"})
     assert ask(f"{url}/history?use_case=confidential") == (200, {"runs": []})
     assert ask(f"{url}/history", key="wrong")[0] == 401
-    server.send_signal(ending)
+    server.send_signal(signal.SIGTERM)
     out, err = server.communicate(timeout=60)
 
-    assert (server.returncode, out) == (code, "")
+    assert (server.returncode, out) == (0, "")
     assert "GET /history 200" in err
     assert "GET /history 401" in err
     assert "confidential" not in err
@@ -197,25 +195,29 @@ def test_a_store_alone_is_served_with_its_page(
     assert ask(f"{url}/history")[0] == 404  # where there is no --root there is no gate
     review = {"sequence": state["verdicts"][0]["sequence"], "was_hallucination": True}
     assert ask(f"{url}/live/reviews", review)[0] == 200
-    server.send_signal(signal.SIGTERM)
+    server.send_signal(signal.SIGINT)
     out, err = server.communicate(timeout=60)
 
-    assert (server.returncode, out) == (0, "")
+    assert (server.returncode, out) == (130, "")
     assert "Traceback" not in err
     assert KEY not in err
     with DiskStore(store) as kept:
         assert [record.event["call_id"] for record in kept.events("feedback")] == ["c1"]
 
 
-def test_gate_and_page_are_served_together(
-    root: Path, store: Path, start: Callable[..., tuple[subprocess.Popen[str], str]]
-) -> None:
-    _, url = start([str(PROGRAM)], "--store", str(store), "--root", str(root))
+def served_app(monkeypatch: pytest.MonkeyPatch, *options: str) -> TestClient:
+    """What the command serves, without a process that listens."""
+    made: list[Any] = []
+    monkeypatch.setattr(command, "_serve", lambda app, *_: made.append(app) or False)
+    run = runner.invoke(app, ["serve", *options], env={"AGENTGUARD_API_KEY": KEY})
+    assert run.exit_code == 0, run.output
+    return TestClient(made[0], headers={"X-API-Key": KEY})
 
-    assert ask(f"{url}/history") == (200, {"runs": []})
-    assert len(ask(f"{url}/live/state")[1]["verdicts"]) == 1
-    paths = ask(f"{url}/openapi.json")[1]["paths"]
-    assert set(paths) == {
+
+def test_gate_and_page_are_served_together(root: Path, store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    client = served_app(monkeypatch, "--store", str(store), "--root", str(root))
+
+    assert set(client.get("/openapi.json").json()["paths"]) == {
         "/evaluate", "/runs/{run_id}", "/history", "/live/state", "/live/queue", "/live/calls/{sequence}",
         "/live/reviews", "/live/changes", "/live/decisions", "/healthz",
     }  # fmt: skip
@@ -295,18 +297,16 @@ def test_the_guard_is_served_beside_the_gate_and_the_page(
         assert any("get_order" in name for name in kept.names())
 
 
-def test_observing_lets_every_result_pass(
-    start: Callable[..., tuple[subprocess.Popen[str], str]], tmp_path: Path
-) -> None:
+def test_observing_lets_every_result_pass(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "weather.yaml").write_text("name: weather\nrequired_fields: [degrees]\n")
     call = {"tool": "weather", "result": {"answer": "nice"}}
     answers = []
     for options in (("--observe",), ("--on-block", "raise")):
-        _, url = start(
-            [str(PROGRAM)], "--store", str(tmp_path / "kept"), "--verify", "--profiles", str(tmp_path / "weather.yaml"),
-            *options,
+        client = served_app(
+            monkeypatch,
+            "--store", str(tmp_path / "kept"), "--verify", "--profiles", str(tmp_path / "weather.yaml"), *options,
         )  # fmt: skip
-        answers.append(ask(f"{url}/v1/verify", {**call, "learn": False})[1])
+        answers.append(client.post("/v1/verify", json={**call, "learn": False}).json())
 
     assert [(answer["verdict"], answer["action"]) for answer in answers] == [("block", "pass"), ("block", "raise")]
 

@@ -20,6 +20,8 @@ from agentguard.errors import ConfigurationError
 from agentguard.stores import DiskStore
 from agentguard.verification import VerificationEngine
 
+from ..rows import over
+
 runner = CliRunner()
 SECRET = "Reykjavik-7731"
 
@@ -277,16 +279,12 @@ def test_prune_removes_what_is_older(tmp_path: Path, home: Path) -> None:
     assert tools(path)["weather"]["labels"]["fabricated"] == 1
 
 
-@pytest.mark.parametrize(
-    ("age", "expected"), [("90m", 5_400), ("12h", 43_200), ("30d", 2_592_000), ("2w", 1_209_600), ("1.5m", 90)]
-)
+@over(("age", "expected"), [("90m", 5_400), ("12h", 43_200), ("30d", 2_592_000), ("2w", 1_209_600), ("1.5m", 90)])
 def test_ages_are_read(age: str, expected: float) -> None:
     assert seconds(age) == expected
 
 
-@pytest.mark.parametrize(
-    "age", ["", "30", "d", "0d", "-1d", "1e9d", "nan", "infd", "30 days", "\u0661d", "9999999999d"]
-)
+@over("age", ["", "30", "d", "0d", "-1d", "1e9d", "nan", "infd", "30 days", "\u0661d", "9999999999d"])
 def test_other_ages_are_refused(age: str) -> None:
     with pytest.raises(ConfigurationError, match="an age is a number above 0"):
         seconds(age)

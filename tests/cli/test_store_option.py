@@ -11,6 +11,8 @@ from agentguard.cli import app
 from agentguard.cli._exits import Exit
 from agentguard.cli._options import default_store, shown
 
+from ..rows import over
+
 runner = CliRunner()
 PASSWORD = "s3cr3t/p?w#"
 
@@ -113,7 +115,7 @@ def test_the_folder_of_the_command_line(monkeypatch: pytest.MonkeyPatch, xdg: st
     assert default_store() == expected
 
 
-@pytest.mark.parametrize(
+@over(
     ("where", "expected"),
     [
         (f"redis://ann:{PASSWORD}@cache.example:6379/2", "redis://cache.example:6379/2"),
@@ -128,7 +130,7 @@ def test_addresses_are_shown_without_passwords(where: str, expected: str) -> Non
     assert shown(where) == expected
 
 
-@pytest.mark.parametrize(
+@over(
     "where",
     [
         f"redis://ann:{PASSWORD}@127.0.0.1:1/0",
@@ -137,7 +139,7 @@ def test_addresses_are_shown_without_passwords(where: str, expected: str) -> Non
         "postgres://ann:s3cr3t@127.0.0.1/guard",
     ],
 )
-@pytest.mark.parametrize("words", [["state", "inspect"], ["state", "inspect", "--json"], ["verify", "-"]])
+@over("words", [["state", "inspect"], ["state", "inspect", "--json"], ["verify", "-"]])
 def test_no_message_shows_a_password(where: str, words: list[str]) -> None:
     call = json.dumps({"tool": "weather", "result": 1})
 

@@ -12,6 +12,8 @@ from typer.testing import CliRunner
 from agentguard.cli import app
 from agentguard.errors import AgentGuardError
 
+from ..rows import over
+
 runner = CliRunner()
 
 # The published document's quick start, whose posterior it gives as 0.127; to four digits 0.1271.
@@ -169,7 +171,7 @@ def test_history_is_learned_before_the_call_is_judged(tmp_path: Path) -> None:
     assert "learned from 50 calls, 1 broken lines left out" in text
 
 
-@pytest.mark.parametrize(
+@over(
     ("call", "sentence"),
     [
         ("{nonsense", "the call on standard input: not JSON (character 2)"),
@@ -201,7 +203,7 @@ def test_a_call_that_cannot_be_read_gets_one_sentence(call: str | bytes, sentenc
     assert sentence in json.loads(as_json.stdout)["error"]
 
 
-@pytest.mark.parametrize(
+@over(
     ("arguments", "sentence"),
     [
         (["absent.json"], "error: no such file: absent.json"),

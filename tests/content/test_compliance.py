@@ -15,6 +15,8 @@ from agentguard.content.answers.compliance import (
 )
 from agentguard.errors import ConfigurationError
 
+from ..rows import over
+
 
 def follows(text: str, **rule) -> bool:
     return check(text, [rule]).followed
@@ -105,7 +107,7 @@ def test_every_rule_says_how_it_fared():
     assert result.results[1].detail == "no JSON object or array"
 
 
-@pytest.mark.parametrize(
+@over(
     ("rule", "message"),
     [
         ({"type": "lenght", "min_words": 3}, r"rules\[1\]: unknown rule type 'lenght'; did you mean 'length'\?"),
@@ -148,7 +150,7 @@ def test_any_text_and_term_have_an_answer(text, term):
     assert 0 <= result.score <= 1
 
 
-@pytest.mark.parametrize("unit", ["[", "{", "```", "- ", "\n", " ", "1", "a'", "tea"])
+@over("unit", ["[", "{", "```", "- ", "\n", " ", "1", "a'", "tea"])
 def test_a_long_hostile_text_has_an_answer(unit):
     rules = [Format(format="json"), Format(format="list"), Exclude(terms=["tea"]), Coverage(topics=["tea"])]
     check(unit * (300_000 // len(unit)), rules)

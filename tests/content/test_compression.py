@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 from agentguard.content._text import entropy
 from agentguard.content.answers.compression import complexity, score
 
+from ..rows import over
+
 
 def test_every_metric_by_the_documents_formula():
     # Level 2 ("Explain"), so 150 words are expected and 3 given: deficit 147/150 = .98. The text "aa aa bb" has 4 a,
@@ -39,13 +41,13 @@ def test_more_variety_than_usual_lowers_the_score():
     assert score("Explain it.", "aa aa bb", 1.0).score == pytest.approx(0.508667, abs=1e-6)
 
 
-@pytest.mark.parametrize(("text", "bits"), [("", 0.0), ("aaaa", 0.0), ("ab", 1.0), ("abcd", 2.0), ("aab", 0.9182958)])
+@over(("text", "bits"), [("", 0.0), ("aaaa", 0.0), ("ab", 1.0), ("abcd", 2.0), ("aab", 0.9182958)])
 def test_entropy_in_bits(text, bits):
     # "aab": 2/3 x log2(3/2) + 1/3 x log2(3) = .38998 + .52832
     assert entropy(text) == pytest.approx(bits)
 
 
-@pytest.mark.parametrize(
+@over(
     ("prompt", "level"),
     [
         ("tea " * 149, 1),
@@ -108,7 +110,7 @@ def test_any_texts_have_a_score(prompt, output, baseline):
     assert 0 <= score(prompt, output, baseline).score <= 1
 
 
-@pytest.mark.parametrize("unit", ["a", "a-", "?", "? ", "- ", "\n", "(1)", "first ", "'"])
+@over("unit", ["a", "a-", "?", "? ", "- ", "\n", "(1)", "first ", "'"])
 def test_a_long_hostile_text_has_an_answer(unit):
     text = unit * (200_000 // len(unit))
     assert 0 <= score(text, text).score <= 1

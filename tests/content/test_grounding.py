@@ -6,6 +6,8 @@ from hypothesis import strategies as st
 
 from agentguard.content import grounding
 
+from ..rows import over
+
 ORDERS = {
     "orders": [
         {
@@ -44,7 +46,7 @@ def how(answer, claim, results=ORDERS):
     return next(trace.how for trace in found if answer[trace.start : trace.end] == claim)
 
 
-@pytest.mark.parametrize(
+@over(
     "answer",
     [
         "The price of order #W23 is $20.50.",
@@ -82,7 +84,7 @@ def test_what_results_say_is_supported(answer):
     assert found.score == 0.0
 
 
-@pytest.mark.parametrize(
+@over(
     ("answer", "claim"),
     [
         ("The price of order #W23 is $205.", "$205"),
@@ -222,7 +224,7 @@ def test_arithmetic_does_not_explain_every_number():
     assert all(unsupported(answer, results) for answer in answers)
 
 
-@pytest.mark.parametrize(
+@over(
     "result",
     [
         None,
@@ -253,9 +255,9 @@ def test_a_result_with_very_many_values_is_read_in_part():
     assert not grounding.check("It is 650.", [list(range(60_000))]).complete
 
 
-@pytest.mark.parametrize("unit", ["1,", "a.", "two ", "1e9 ", "A of ", "- a: 1\n", "1-", '"', "/a", "a@"])
+@over("unit", ["1,", "a.", "two ", "1e9 ", "A of ", "- a: 1\n", "1-", '"', "/a", "a@"])
 def test_hostile_text_ends(unit):
-    text = unit * (20_000 // len(unit))
+    text = unit * (8_000 // len(unit))
     found = grounding.check(text, [text])
     assert 0.0 <= found.score <= 1.0
 
@@ -284,7 +286,7 @@ def test_one_digit_off_is_reported_and_the_number_itself_is_not(number, shift):
     assert unsupported(f"The price is {wrong}.", {"price": number}) == [wrong]
 
 
-@pytest.mark.parametrize(
+@over(
     ("answer", "result"),
     [
         ("Revenue was 4,000 euros.", {"revenue_eur": 4}),
@@ -299,7 +301,7 @@ def test_a_number_of_something_else_grounds_nothing(answer, result):
     assert grounding.check(answer, [result]).label == "ungrounded"
 
 
-@pytest.mark.parametrize(
+@over(
     ("answer", "result"),
     [
         ("Revenue was 4,000 euros.", {"revenue_eur": 4000}),

@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 
 from agentguard.content.grounding import check_arguments
 
+from ..rows import over
+
 SAID = [
     {"role": "system", "content": "You help with orders."},
     {"role": "user", "content": "Please write to Anna Roth about order #W23 and my flight to Oslo, in two weeks."},
@@ -23,7 +25,7 @@ def label(args, messages=SAID, results=FOUND, **options):
     return check_arguments(args, messages, results, **options).label
 
 
-@pytest.mark.parametrize(
+@over(
     "args",
     [
         {"order_id": "W23"},
@@ -47,7 +49,7 @@ def test_what_was_said_is_known_in_other_forms_too(args):
     assert label(args) == "known"
 
 
-@pytest.mark.parametrize(
+@over(
     "args",
     [
         {"order_id": "#W29"},
@@ -69,7 +71,7 @@ def test_what_nobody_said_is_invented(args):
     assert [finding.kind for finding in found.findings] == ["invented argument"]
 
 
-@pytest.mark.parametrize(
+@over(
     "args",
     [
         {},
@@ -100,7 +102,7 @@ def test_what_is_known_says_from_where():
     assert trace.source == -2  # the second message
 
 
-@pytest.mark.parametrize(
+@over(
     ("said", "day"),
     [
         ("tomorrow", "2024-05-17"),
@@ -150,7 +152,7 @@ def test_the_score_is_the_share_of_what_nobody_said():
     assert label({"order_id": "W23", "to": "x@y.example"}, flag_at=0.6) == "partly invented"
 
 
-@pytest.mark.parametrize("value", ["\ud800id", 10**400, float("nan"), b"x", object(), {"a": [[["W1x"]]]}])
+@over("value", ["\ud800id", 10**400, float("nan"), b"x", object(), {"a": [[["W1x"]]]}])
 def test_any_argument_is_taken(value):
     found = check_arguments({"id": value}, SAID, FOUND)
     assert 0.0 <= found.score <= 1.0

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from agentguard.content import grounding
 
+from ..rows import over
+
 RESULTS = [{"name": "Blue kettle", "price": 32.5, "stock": 1400, "rating": 4.6}]
 
 
-@pytest.mark.parametrize(
+@over(
     ("answer", "kinds"),
     [
         ("## 3.2 Results\n\nIt costs 32.5.", ["number of a heading"]),
@@ -30,7 +31,7 @@ def test_what_comes_with_the_writing_counts_in_nothing(answer: str, kinds: list[
     assert [artefact.kind for artefact in found.artefacts] == kinds
 
 
-@pytest.mark.parametrize(
+@over(
     ("answer", "number"),
     [
         ("It has a rating of 4.9/5.", "4.9"),  # not the writer's own

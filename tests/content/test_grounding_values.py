@@ -6,8 +6,10 @@ from hypothesis import strategies as st
 
 from agentguard.content.grounding._values import Moment, moments_of, of_epoch, read, unit_of_key, units_of, window
 
+from ..rows import over
 
-@pytest.mark.parametrize(
+
+@over(
     ("text", "value", "step", "dimension"),
     [
         ("650", 650, 1, None),
@@ -40,7 +42,7 @@ def test_a_number_is_read_with_its_last_digit_and_its_unit(text, value, step, di
     assert (reading.unit.dimension if reading.unit else None) == dimension
 
 
-@pytest.mark.parametrize(
+@over(
     ("text", "value"),
     [
         ("a dozen eggs", 12),
@@ -69,7 +71,7 @@ def test_a_letter_with_two_meanings_is_read_in_both():
     }  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@over(
     ("text", "low", "high"),
     [
         ("21.4", 21.35, 21.45),
@@ -85,7 +87,7 @@ def test_the_words_before_a_number_say_how_exact_it_is(text, low, high):
     assert window(quantity, quantity.readings[0]) == (pytest.approx(low), pytest.approx(high))
 
 
-@pytest.mark.parametrize(
+@over(
     ("day", "clock", "moments"),
     [
         ("2025-03-04", None, [Moment(2025, 3, 4)]),
@@ -119,7 +121,7 @@ def test_seconds_and_milliseconds_since_1970_are_moments():
     assert of_epoch(650) is None
 
 
-@pytest.mark.parametrize(
+@over(
     ("text", "kind", "token"),
     [
         ("see https://a.example/b?c=1.", "url", "https://a.example/b?c=1"),
@@ -144,11 +146,10 @@ def test_words_with_a_stroke_and_ordinals_are_no_identifiers():
     assert found.identifiers == ()
 
 
-@pytest.mark.parametrize(
+@over(
     ("key", "dimension"),
     [("latency_ms", "time"), ("distanceKm", "length"), ("temp_c", "temperature"), ("price_usd", "USD"),
-     ("count", None), ("item_c", None), ("m", None), ("team_d", None)],
-)  # fmt: skip
+     ("count", None), ("item_c", None), ("m", None), ("team_d", None)])  # fmt: skip
 def test_a_key_states_its_unit(key, dimension):
     unit = unit_of_key(key)
     assert (unit.dimension if unit else None) == dimension
@@ -195,7 +196,7 @@ def test_points_and_commas_in_no_order_are_no_number(text):
     assert all(reading.value < 1e9 for quantity in read(text).quantities for reading in quantity.readings)
 
 
-@pytest.mark.parametrize(
+@over(
     ("text", "values"),
     [
         ("4,000 litres", {4000.0}),
@@ -209,7 +210,7 @@ def test_the_text_tells_whether_a_mark_parts_thousands_or_decimals(text, values)
     assert {reading.value for reading in read(text).quantities[-1].readings} == values
 
 
-@pytest.mark.parametrize(
+@over(
     ("text", "value", "dimension"),
     [
         ("18 days", 18.0, "time"),

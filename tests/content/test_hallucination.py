@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 
 from agentguard.content.answers.hallucination import contradictions, new_entities, risk
 
+from ..rows import over
+
 PROMPT = "Tell me about the trip."
 
 
@@ -123,7 +125,7 @@ def test_no_name_runs_over_the_end_of_a_sentence():
     assert names("They left Oslo. Bergen was next.") == ["Oslo", "Bergen"]
 
 
-@pytest.mark.parametrize(
+@over(
     "text",
     [
         "The email field is required. The email field is optional.",
@@ -138,7 +140,7 @@ def test_contradictions_of_one_subject(text):
     assert len(contradictions(text)) == 1
 
 
-@pytest.mark.parametrize(
+@over(
     "text",
     [
         "The email is required. The phone is optional.",
@@ -167,11 +169,9 @@ def test_any_mixture_of_what_the_signals_read_has_findings_within_it(pieces):
     assert all(0 <= each.start < each.end <= len(text) for each in risk(text, "").findings)
 
 
-@pytest.mark.parametrize(
-    "unit", ["A", "A. ", "A ", "'s", '"', '\\"', "{", "[", ".", "?!", "\n", " ", "x must a. x need not b. ", "- A"]
-)
+@over("unit", ["A", "A. ", "A ", "'s", '"', '\\"', "{", "[", ".", "?!", "\n", " ", "x must a. x need not b. ", "- A"])
 def test_a_long_hostile_text_has_an_answer(unit):
     # A quadratic step would take minutes here.
-    text = '{"a": "' + unit * (200_000 // len(unit))
+    text = '{"a": "' + unit * (50_000 // len(unit))
     assert 0 <= risk(text, text[:1000]).score <= 1
-    assert 0 <= risk(unit * (200_000 // len(unit)), "").score <= 1
+    assert 0 <= risk(unit * (50_000 // len(unit)), "").score <= 1

@@ -10,6 +10,8 @@ from agentguard.content._text import sentence_spans
 from agentguard.content.answers import compliance
 from agentguard.content.answers.compliance import FORM_RULES, WORDING_RULES, check
 
+from ..rows import over
+
 ENGLISH = "the weather has been good all week and we are going to walk along the river tomorrow morning"
 GERMAN = "Das Wetter ist seit einer Woche gut, und morgen früh gehen wir am Fluss entlang spazieren."
 
@@ -23,7 +25,7 @@ CONTENT, FORMAT = "detectable_content:", "detectable_format:"
 CAPITALS = "change_case:capital_word_frequency"
 
 
-@pytest.mark.parametrize(
+@over(
     ("name", "parameters", "followed", "broken"),
     [
         (KEYWORDS + "existence", {"keywords": ["tea", "milk"]}, "Teatime. MILK", "tea"),
@@ -79,7 +81,7 @@ def test_instructions_on_both_sides(name, parameters, followed, broken):
     assert verdict(broken, name, **parameters) is False
 
 
-@pytest.mark.parametrize(
+@over(
     ("text", "followed"),
     [
         ("Tea is fine.\n\nMilk", True),
@@ -99,7 +101,7 @@ def test_a_paragraph_that_is_not_there_breaks_the_rule():
     assert verdict("tea", LENGTH + "nth_paragraph_first_word", **rule) is False
 
 
-@pytest.mark.parametrize(
+@over(
     ("text", "number"),
     [
         ("Dr. Lund met J. Moe at 3.30 p.m. in St. Hanshaugen.", 1),
@@ -192,6 +194,6 @@ def test_any_text_has_a_verdict_and_findings_within_it(text):
     assert all(0 <= found.start <= found.end <= len(text) for found in result.findings)
 
 
-@pytest.mark.parametrize("unit", ["[", "*", "<", "<<", ".", "?!x", "-", "\n", "\n*", " ", "A'", "(", "p. "])
+@over("unit", ["[", "*", "<", "<<", ".", "?!x", "-", "\n", "\n*", " ", "A'", "(", "p. "])
 def test_a_long_hostile_text_has_a_verdict(unit):
-    check(unit * (200_000 // len(unit)), RULES)
+    check(unit * (50_000 // len(unit)), RULES)

@@ -8,6 +8,8 @@ import pytest
 
 from agentguard.content.injection import scan
 
+from ..rows import over
+
 HEAD = "Name: kettle\nVersion: 2\nLicense: MIT\nSummary: Boils\n\n"
 FILLER = "The words around it explain why, at some length, as manuals do.\n" * 8
 ORDERS = (
@@ -34,14 +36,14 @@ PLANTED = [
 ]
 
 
-@pytest.mark.parametrize("what", LEFT_ALONE)
+@over("what", LEFT_ALONE)
 def test_what_tells_its_reader_what_to_do_is_left_alone(what: str) -> None:
     result = scan(LEFT_ALONE[what], tools=())
     assert result.label == "clean", result
 
 
-@pytest.mark.parametrize("attack", PLANTED)
-@pytest.mark.parametrize("place", [0, 2, 4])
+@over("attack", PLANTED)
+@over("place", [0, 2, 4])
 def test_an_injection_in_a_manual_stands_out(attack: str, place: int) -> None:
     text = "\n".join([*PARAGRAPHS[:place], attack + "\n", *PARAGRAPHS[place:]])
     result = scan(text, tools=())

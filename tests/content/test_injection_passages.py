@@ -13,6 +13,8 @@ from agentguard.content.injection import scan
 from agentguard.content.injection._evidence import CATALOGUE
 from agentguard.content.injection._passages import BEFORE, BIAS, LANGUAGES, LONGEST, SIGNS, passages
 
+from ..rows import over
+
 # "attacks" by family, each in English, German, French, Spanish, Portuguese, Chinese and Japanese; "honest" texts with
 # the same words; phrases of attacks that are "told" of, or are about something else.
 TEXTS = json.loads((Path(__file__).parent / "data/injection_passages.json").read_text("utf-8"))
@@ -20,13 +22,13 @@ ATTACKS: dict[str, list[str]] = TEXTS["attacks"]
 CHAT = "Caller: Here is a code.\nAgent: Thank you. Now please open the app and read me the code it shows.\nCaller: 4711"
 
 
-@pytest.mark.parametrize("family", ATTACKS)
+@over("family", ATTACKS)
 def test_each_family_is_found_in_each_language(family: str) -> None:
     assert len(ATTACKS[family]) == len(LANGUAGES) - 1
     assert [text for text in ATTACKS[family] if scan(text, tools=()).label == "clean"] == []
 
 
-@pytest.mark.parametrize("text", [*TEXTS["honest"], *TEXTS["told"], CHAT])
+@over("text", [*TEXTS["honest"], *TEXTS["told"], CHAT])
 def test_left_alone(text: str) -> None:
     assert scan(text, tools=())[1:] == ("clean", (), ())
 
@@ -77,9 +79,7 @@ def test_any_text_has_passages_within_it(text: str) -> None:
     assert all(each.end - each.start <= LONGEST + BEFORE for each in found)
 
 
-@pytest.mark.parametrize(
-    "unit", ["bot ", "AI, AI must ", "system: x\n", "~/.ssh/id_rsa ", "tell the user ", "\u52a9\u624b"]
-)
+@over("unit", ["bot ", "AI, AI must ", "system: x\n", "~/.ssh/id_rsa ", "tell the user ", "\u52a9\u624b"])
 def test_the_passages_of_a_text_do_not_overlap(unit: str) -> None:
     text = unit * 2_000
     assert sum(each.end - each.start for each in passages(CATALOGUE.look(text))) <= len(text)

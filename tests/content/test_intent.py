@@ -4,6 +4,8 @@ from hypothesis import strategies as st
 
 from agentguard.content.answers.intent import INTENTS, classify
 
+from ..rows import over
+
 FILLER = " word" * 20
 
 
@@ -77,6 +79,6 @@ def test_any_text_has_candidates_with_confidences(text):
         assert all(0 <= found.start <= found.end <= len(text) for found in each.findings)
 
 
-@pytest.mark.parametrize("unit", ["function ", "function\t\t", "def a", "- ", "1", " ", "\n", "`", "class a "])
+@over("unit", ["function ", "function\t\t", "def a", "- ", "1", " ", "\n", "`", "class a "])
 def test_a_long_hostile_text_has_an_answer(unit):
     classify(unit * (200_000 // len(unit)))

@@ -7,6 +7,8 @@ from hypothesis import strategies as st
 
 from agentguard.content.json_repair import Exhausted, MeteredText, inner_quotes, json_faults, repair
 
+from ..rows import over
+
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
     lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
@@ -25,7 +27,7 @@ def test_two_halves_of_a_surrogate_pair_that_mending_brings_together_are_one_cha
 
 
 # The published steps, each alone: the fault, the value that was meant, the edit.
-@pytest.mark.parametrize(
+@over(
     ("broken", "value", "edit", "place"),
     [
         ('{"a": 1} // note', {"a": 1}, "remove a comment", "// note"),
@@ -52,7 +54,7 @@ def test_each_repair_is_made_and_reported_with_its_place(broken, value, edit, pl
     assert repaired.label == "repaired"
 
 
-@pytest.mark.parametrize(
+@over(
     "content",
     ["https://example.org/{id}?q=[1]", "a /* b */ c // d", "{'x': 1,}", 'it\'s, "said" she', "# 1, 2,]", "a: b", "`x`"],
 )
@@ -80,7 +82,7 @@ def test_the_score_counts_kinds_of_edits_in_sixths():
     assert repair("nothing").score == 1
 
 
-@pytest.mark.parametrize("text", ["", "  ", "no JSON here", "[" * 100_000, '{"a":' * 50_000])
+@over("text", ["", "  ", "no JSON here", "[" * 100_000, '{"a":' * 50_000])
 def test_where_nothing_can_be_made_of_it_the_text_comes_back(text):
     repaired = repair(text)
     assert (repaired.value, repaired.text, repaired.valid, repaired.label) == (None, text, False, "failed")
@@ -123,15 +125,15 @@ def test_valid_json_has_no_faults(value):
 
 
 # Each makes the library take a time that grows with the square of the text or faster; reads are bounded.
-@pytest.mark.parametrize("unit", ["{,", "{a:", 'b"c"d', "[{", "(", "\"[{'", '\\"', "/*", "'", '"', "*/ /*", "```json"])
-@pytest.mark.parametrize("start", ["", '{"a":"', "["])
+@over("unit", ["{,", "{a:", 'b"c"d', "[{", "(", "\"[{'", '\\"', "/*", "'", '"', "*/ /*", "```json"])
+@over("start", ["", '{"a":"', "["])
 def test_a_long_hostile_text_has_an_answer(start, unit):
     repair(start + unit * (10_000 // len(unit)))
 
 
 def test_the_faults_of_a_long_hostile_text_are_read_in_one_pass():
     for unit in ("{,", '"', '\\"', "/*", "'", "[", "a:", " ", "\"[{'"):
-        text = "{" + unit * (100_000 // len(unit))
+        text = "{" + unit * (30_000 // len(unit))
         assert sum(1 for _ in json_faults(text)) > 0
         inner_quotes(text)
 
@@ -146,7 +148,7 @@ def test_a_metered_text_is_shared_by_what_replaces_it():
         longer[2]
 
 
-@pytest.mark.parametrize(
+@over(
     ("broken", "value", "edit", "place"),
     [
         ('{"a" 1}', {"a": 1}, "add a colon", ""),

@@ -10,6 +10,8 @@ from agentguard.content import pii
 from agentguard.content.pii import DETECTOR, KINDS
 from agentguard.errors import ConfigurationError
 
+from ..rows import over
+
 
 def found(text, **options):
     return [(finding.kind, text[finding.start : finding.end]) for finding in pii.scan(text, **options).findings]
@@ -88,7 +90,7 @@ EXAMPLES = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "marked"), EXAMPLES)
+@over(("kind", "marked"), EXAMPLES)
 def test_each_kind_is_found_at_its_place(kind, marked):
     text = marked.replace("[", "").replace("]", "")
     value = marked[marked.index("[") + 1 : marked.index("]")]
@@ -101,7 +103,7 @@ def test_there_is_an_example_of_every_kind():
     assert len(KINDS) >= 25
 
 
-@pytest.mark.parametrize(
+@over(
     "text",
     [
         "",
@@ -137,7 +139,7 @@ def test_what_looks_alike_is_left_alone(text):
     assert not kinds - ({"date_of_birth"} if "born" in text else set())
 
 
-@pytest.mark.parametrize(
+@over(
     ("text", "kinds"),
     [
         # The nearer name decides what nine digits are.
@@ -224,7 +226,7 @@ def test_what_stands_before_and_behind_does_not_matter(example, around):
 
 
 # Numbers whose check characters were worked out by hand: 020504935 leaves 16 when divided by 31, the seventeenth is H.
-@pytest.mark.parametrize(
+@over(
     ("text", "kind", "part"),
     [
         *((f"020504{mark}935H Maija", "fi_hetu", f"020504{mark}935H") for mark in "ABCDEF"),
@@ -247,7 +249,7 @@ def test_numbers_of_more_countries_and_forms(text: str, kind: str, part: str) ->
     assert [(each.kind, text[each.start : each.end]) for each in pii.scan(text).findings] == [(kind, part)]
 
 
-@pytest.mark.parametrize(
+@over(
     "text",
     [
         "020504B935J Maija",

@@ -12,6 +12,8 @@ from agentguard.content._findings import Finding
 from agentguard.content._redaction import Vault, redact_value, replace
 from agentguard.errors import ConfigurationError, DataError
 
+from ..rows import over
+
 
 def personal(text):
     return pii.scan(text).findings
@@ -40,7 +42,7 @@ class TestTexts:
         assert pii.redact(text, vault=vault).text == "<EMAIL_1> is <EMAIL_2>"
         assert vault.restore(pii.redact(text, vault=vault).text) == text
 
-    @pytest.mark.parametrize(
+    @over(
         ("template", "held"),
         [
             ("<{kind}_{number}>", "<EMAIL_1> <EMAIL_2> <EMAIL_4>"),

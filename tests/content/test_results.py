@@ -14,6 +14,8 @@ from agentguard.content import _results as results
 from agentguard.content._findings import KINDS
 from agentguard.content._results import found_in, redacted, text_of, texts_of
 
+from ..rows import over
+
 MAIL = "ada@example.org"
 JSON = st.recursive(
     st.one_of(st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False), st.text()),
@@ -22,7 +24,7 @@ JSON = st.recursive(
 )
 
 
-@pytest.mark.parametrize(
+@over(
     "value", [MAIL, {"to": MAIL}, {MAIL: None}, {MAIL: {"n": 1}}, [[{"a": [MAIL]}]], json.dumps({"to": MAIL}), (MAIL,)]
 )
 def test_it_is_found_and_taken_out_wherever_it_stands(value: Any) -> None:
@@ -51,7 +53,7 @@ def test_only_the_kinds_asked_for() -> None:
     assert "tea4two" not in redacted(value, ["secrets"])
 
 
-@pytest.mark.parametrize("value", [b"bytes", {1, 2}, object(), {"a": object()}, [b"x"]])
+@over("value", [b"bytes", {1, 2}, object(), {"a": object()}, [b"x"]])
 def test_what_cannot_be_looked_into_is_refused(value: Any) -> None:
     with pytest.raises(TypeError, match="cannot be redacted"):
         redacted(value, ["pii"])
@@ -120,7 +122,7 @@ class TestBounds:
         """A list of measurements would be as long as its name is, times as many."""
         name = "measurements_of_the_day"
         assert text_of({name: [1, 2.5, 3]}) == f"{name}\n1\n2.5\n3"
-        assert texts_of({name: [1] * 3_000_000}).unread == ""
+        assert texts_of({name: [1] * 750_000}).unread == ""
         assert found_in({"ssn": ["078-05-1120"]}, ["pii"])["pii"].findings == 1
         assert found_in({"bank account": [12345678]}, ["pii"])["pii"].findings == 1
 

@@ -16,6 +16,8 @@ from agentguard.content._text import entropy
 from agentguard.content.secrets import DETECTOR, KINDS, _validators
 from agentguard.errors import ConfigurationError
 
+from ..rows import over
+
 MIXED = "aB3dE5gH7jK9mN1pQ2sT4vW6xY8zC0bD" * 4
 HEX = "0123456789abcdef" * 4
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGH"
@@ -83,13 +85,13 @@ CARRIED = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "secret"), ISSUED, ids=[kind for kind, _ in ISSUED])
+@over(("kind", "secret"), ISSUED)
 def test_an_issuers_form_is_found_and_nothing_around_it(kind, secret):
     assert found(f"use {secret} for it") == [(kind, secret)]
     assert found(f'{{"value":"{secret}"}}') == [(kind, secret)]
 
 
-@pytest.mark.parametrize(("kind", "text", "secret"), CARRIED, ids=[f"{kind}-{text}" for kind, text, _ in CARRIED])
+@over(("kind", "text", "secret"), CARRIED)
 def test_the_place_is_the_credential_without_what_carries_it(kind, text, secret):
     assert found(text.format(secret)) == [(kind, secret)]
 
@@ -102,7 +104,7 @@ def test_there_is_an_example_of_every_kind():
     )
 
 
-@pytest.mark.parametrize(
+@over(
     "text",
     [
         "",

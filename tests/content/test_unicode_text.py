@@ -1,11 +1,12 @@
 """Disguises of Unicode taken off, and the way back to the text as it was given."""
 
-import pytest
 import re2
 from hypothesis import given
 from hypothesis import strategies as st
 
 from agentguard.content.injection._concealed import DISGUISED, fold
+
+from ..rows import over
 
 DISGUISES = {
     "Cyrillic letters": "ign\u043er\u0435",
@@ -24,13 +25,13 @@ DISGUISES = {
 }
 
 
-@pytest.mark.parametrize("word", DISGUISES.values(), ids=DISGUISES)
+@over("word", DISGUISES.values())
 def test_a_disguise_is_noticed_and_taken_off(word: str) -> None:
     assert re2.search(DISGUISED, word)
     assert fold(word).text == "ignore"
 
 
-@pytest.mark.parametrize(
+@over(
     "text",
     [
         "café au lait",

@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 from agentguard.content import pii
 from agentguard.content.pii import _validators as check
 
+from ..rows import over
+
 # Those that python-stdnum judges, by the kind of number.
 LIBRARY = {
     recognizer.kind: recognizer.validate
@@ -72,7 +74,7 @@ class TestCheckDigits:
         assert not any(map(valid, others))
 
 
-@pytest.mark.parametrize(
+@over(
     ("valid", "number", "wrong"),
     [
         (check.us_ssn, "219-09-9998", "000-09-9998"),
@@ -101,7 +103,7 @@ def test_numbers_that_are_never_given_out(valid, number, wrong):
     assert not valid(wrong)
 
 
-@pytest.mark.parametrize(
+@over(
     ("number", "issuer"),
     [
         ("4111111111111111", "Visa"),

@@ -8,6 +8,8 @@ import pytest
 from agentguard.convergence import ConvergenceConfig, ConvergenceContext, ConvergenceEvaluation, Issue, apply_rules
 from agentguard.errors import ConfigurationError
 
+from ..rows import over
+
 Session = Callable[..., ConvergenceContext]
 Judge = Callable[..., Awaitable[ConvergenceEvaluation]]
 Scripted = Callable[..., Any]
@@ -87,7 +89,7 @@ def test_an_accepted_risk_is_not_open(session: Session, status: str) -> None:
     assert apply_rules(session(issues=(issue,))).passed
 
 
-@pytest.mark.parametrize("status", ["RISK", "ACCEPTED", "ACCEPTED_RISKS", "NOT ACCEPTED RISK", ""])
+@over("status", ["RISK", "ACCEPTED", "ACCEPTED_RISKS", "NOT ACCEPTED RISK", ""])
 def test_what_is_not_quite_that_is_open(status: str) -> None:
     assert Issue("I1", "CRITICAL", "SECURITY", status=status).blocking
 

@@ -11,10 +11,10 @@ import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import pytest
-
 from agentguard.convergence import ConvergenceConfig, ConvergenceContext, Issue, evaluate, parse_reply
 from agentguard.errors import DataError
+
+from ..rows import over
 
 FAILED = "failed"  # no answer: not passed, whatever else
 CATEGORIES = ("SECURITY", "CORRECTNESS", "RELIABILITY", "MAINTAINABILITY", "PERFORMANCE")
@@ -236,13 +236,13 @@ OTHERWISE: dict[str, tuple[str, str, Read | str, Read | str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("content", "read"), ALIKE.values(), ids=ALIKE)
+@over(("content", "read"), ALIKE.values())
 def test_read_alike(content: str, read: Read | str) -> None:
     assert document(content) == read
     assert ours(content) == read
 
 
-@pytest.mark.parametrize(("kind", "content", "theirs", "mine"), OTHERWISE.values(), ids=OTHERWISE)
+@over(("kind", "content", "theirs", "mine"), OTHERWISE.values())
 def test_read_otherwise(kind: str, content: str, theirs: Read | str, mine: Read | str) -> None:
     assert document(content) == theirs
     assert ours(content) == mine
@@ -283,8 +283,8 @@ class Says:
         return self.reply
 
 
-@pytest.mark.parametrize("issues", [(), (Issue("I1", "CRITICAL", "SECURITY"),)], ids=["no issue", "a critical issue"])
-@pytest.mark.parametrize(("content", "read"), ALIKE.values(), ids=ALIKE)
+@over("issues", [(), (Issue("I1", "CRITICAL", "SECURITY"),)])
+@over(("content", "read"), ALIKE.values())
 def test_advice_decides_as_the_document_does(content: str, read: Read | str, issues: tuple[Issue, ...]) -> None:
     """The document leaves the decision to the model, and passes nothing where there is no answer."""
     context = ConvergenceContext("review", ("a.py",), 1, "looked", issues=issues)
@@ -298,7 +298,7 @@ NUMBERS: list[tuple[Any, float]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("value", "number"), NUMBERS)
+@over(("value", "number"), NUMBERS)
 def test_numbers_as_in_javascript(value: Any, number: float) -> None:
     assert as_number(value) == number
     assert not math.isnan(clamped(value))

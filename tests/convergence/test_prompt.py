@@ -8,6 +8,8 @@ import pytest
 from agentguard.convergence import ConvergenceConfig, ConvergenceContext, Cut, Issue
 from agentguard.convergence._prompts import answer_schema, build_prompt
 
+from ..rows import over
+
 Session = Callable[..., ConvergenceContext]
 
 
@@ -53,7 +55,7 @@ TRICKY = [
 ]
 
 
-@pytest.mark.parametrize("text", TRICKY)
+@over("text", TRICKY)
 def test_text_is_shown_as_it_is(session: Session, text: str) -> None:
     issue = Issue("I1", "LOW", text, text)
     prompt = build_prompt(session(requirements=text, all_outputs=text, target_files=(text,), issues=(issue,)))

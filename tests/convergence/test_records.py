@@ -9,6 +9,8 @@ import pytest
 from agentguard.convergence import ConvergenceConfig, ConvergenceContext, Issue
 from agentguard.errors import ConfigurationError, DataError
 
+from ..rows import over
+
 
 def test_documented_defaults() -> None:
     config = ConvergenceConfig()
@@ -18,7 +20,7 @@ def test_documented_defaults() -> None:
     assert (config.min_rounds, config.min_stable_rounds) == (3, 2)
 
 
-@pytest.mark.parametrize(
+@over(
     "wrong",
     [
         {"temperature": -0.1},
@@ -64,7 +66,7 @@ def test_settings_may_be_left_to_the_model() -> None:
     assert config.categories == ("A", "B")
 
 
-@pytest.mark.parametrize(
+@over(
     ("wrong", "named"),
     [
         ({"requirements": None}, "requirements"),
@@ -105,7 +107,7 @@ def test_records_are_frozen(session: Callable[..., ConvergenceContext]) -> None:
             setattr(record, field, 0)
 
 
-@pytest.mark.parametrize("data", [{}, [], None, "I1", {"id": "I1", "category": "X"}])
+@over("data", [{}, [], None, "I1", {"id": "I1", "category": "X"}])
 def test_mapping_that_is_no_issue(data: Any) -> None:
     with pytest.raises(DataError, match=r"missing: .*severity"):
         Issue.from_mapping(data)

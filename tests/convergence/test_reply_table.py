@@ -5,11 +5,13 @@ import pytest
 from agentguard.convergence import parse_reply
 from agentguard.errors import DataError
 
+from ..rows import over
+
 YES = '{"passed": true, "confidence": "high", "reasoning": "deep"}'
 NO = '{"passed": false, "confidence": "high", "reasoning": "shallow"}'
 
 
-@pytest.mark.parametrize(
+@over(
     ("reply", "passed"),
     [
         pytest.param(YES, True, id="the bare object"),
@@ -53,7 +55,7 @@ def test_reply_with_an_answer(reply: str, passed: bool) -> None:
     assert parse_reply(reply).passed is passed
 
 
-@pytest.mark.parametrize(
+@over(
     ("reply", "fault"),
     [
         pytest.param("", "no JSON object", id="nothing"),

@@ -6,6 +6,8 @@ import pytest
 
 from agentguard.convergence import ConvergenceConfig, ConvergenceContext, Issue, apply_rules
 
+from ..rows import over
+
 Session = Callable[..., ConvergenceContext]
 
 
@@ -21,7 +23,7 @@ def test_a_session_that_meets_every_rule(session: Session) -> None:
     assert [criterion.name for criterion in rules.criteria] == ["severity", "stable_rounds", "rounds", "categories"]
 
 
-@pytest.mark.parametrize(
+@over(
     ("severity", "status", "blocks"),
     [
         ("CRITICAL", "OPEN", True),

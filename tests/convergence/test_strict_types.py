@@ -11,8 +11,10 @@ from agentguard.convergence import parse_reply
 from agentguard.convergence._reply import read_answer
 from agentguard.errors import DataError
 
+from ..rows import over
 
-@pytest.mark.parametrize("value", ["true", "True", "yes", 1, 1.0, 0, [], {}, [True], "", None])
+
+@over("value", ["true", "True", "yes", 1, 1.0, 0, [], {}, [True], "", None])
 def test_only_true_is_true(value: Any) -> None:
     with pytest.raises(DataError, match="passed is"):
         read_answer({"passed": value})
@@ -44,7 +46,7 @@ NO_SCORES = [
 ]
 
 
-@pytest.mark.parametrize(("value", "note"), NO_SCORES)
+@over(("value", "note"), NO_SCORES)
 def test_a_score_that_is_not_clear_is_left_out_and_noted(value: Any, note: str) -> None:
     reply = read_answer({"passed": True, "qualityScore": value, "categoryScores": {"SECURITY": value}})
 
@@ -56,9 +58,7 @@ def test_a_score_that_is_not_clear_is_left_out_and_noted(value: Any, note: str) 
     ]
 
 
-@pytest.mark.parametrize(
-    ("value", "score"),
-    [
+@over(("value", "score"), [
         ("85", 85),
         ("85%", 85),
         (" 85 % ", 85),
@@ -68,8 +68,7 @@ def test_a_score_that_is_not_clear_is_left_out_and_noted(value: Any, note: str) 
         ("1", 1),
         ("100%", 100),
         ("0.5%", 0.5),
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_a_score_as_clear_text_is_read_and_noted(value: str, score: float) -> None:
     reply = read_answer({"passed": True, "qualityScore": value})
 
@@ -77,7 +76,7 @@ def test_a_score_as_clear_text_is_read_and_noted(value: str, score: float) -> No
     assert reply.notes == ("qualityScore was read from text",)
 
 
-@pytest.mark.parametrize("value", [0, 0.0, 1, 1.5, 55, 99.9, 100, 100.0])
+@over("value", [0, 0.0, 1, 1.5, 55, 99.9, 100, 100.0])
 def test_score_that_is_one(value: float) -> None:
     reply = read_answer({"passed": True, "qualityScore": value})
 
@@ -94,11 +93,10 @@ def test_what_is_missing_is_missing() -> None:
     assert reply.more_rounds_recommended is True
 
 
-@pytest.mark.parametrize(
+@over(
     ("written", "confidence", "noted"),
     [("high", "high", False), ("HIGH", "high", True), (" Low\n", "low", True), ("sure", "uncertain", True),
-     (0.9, "uncertain", True), ([], "uncertain", True), (None, "uncertain", False)],
-)  # fmt: skip
+     (0.9, "uncertain", True), ([], "uncertain", True), (None, "uncertain", False)])  # fmt: skip
 def test_confidence_is_one_of_four_words(written: Any, confidence: str, noted: bool) -> None:
     reply = read_answer({"passed": False, "confidence": written})
 
@@ -106,7 +104,7 @@ def test_confidence_is_one_of_four_words(written: Any, confidence: str, noted: b
     assert bool(reply.notes) is noted
 
 
-@pytest.mark.parametrize(
+@over(
     ("written", "texts"),
     [
         (["a", "b"], ("a", "b")),
@@ -146,9 +144,7 @@ def test_no_other_field_makes_an_answer_void() -> None:
     assert reply.more_rounds_recommended is False
 
 
-@pytest.mark.parametrize(
-    ("written", "more"), [("false", False), ("True", True), (True, True), ("maybe", True), (0, True)]
-)
+@over(("written", "more"), [("false", False), ("True", True), (True, True), ("maybe", True), (0, True)])
 def test_more_rounds(written: Any, more: bool) -> None:
     """What is not clear is the opposite of ``passed``."""
     assert read_answer({"passed": False, "moreRoundsRecommended": written}).more_rounds_recommended is more

@@ -4,8 +4,10 @@ from hypothesis import strategies as st
 
 from agentguard.demo._tools import calculate
 
+from ..rows import over
 
-@pytest.mark.parametrize(
+
+@over(
     ("expression", "result"),
     [
         ("2 + 3 * 4", 14),
@@ -22,7 +24,7 @@ def test_arithmetic(expression, result):
     assert calculate(expression) == {"expression": expression, "result": result}
 
 
-@pytest.mark.parametrize(
+@over(
     ("expression", "said"),
     [
         ("1 / 0", "cannot be worked out"),

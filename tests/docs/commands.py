@@ -95,7 +95,7 @@ def _of_agentguard(words: list[str]) -> list[str]:
 
 
 def _extras(word: str) -> list[str]:
-    named = re.search(r"agentguard\[([^]]+)\]", word)
+    named = re.search(r"(?:agentguard|^\.)\[([^]]+)\]", word)
     return [name.strip() for name in named[1].split(",")] if named else []
 
 

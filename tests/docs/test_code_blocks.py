@@ -36,14 +36,13 @@ def test_only_the_quick_start_has_programs_that_are_run_as_files() -> None:
     assert {block.path.name for block in PYTHON if block.title} == {"quick-start.md"}
 
 
-@pytest.mark.parametrize("block", blocks_in("yaml"), ids=str)
-def test_yaml_is_yaml(block: Block) -> None:
-    assert yaml.safe_load(block.code) is not None
+def test_yaml_is_yaml() -> None:
+    assert [str(block) for block in blocks_in("yaml") if yaml.safe_load(block.code) is None] == []
 
 
-@pytest.mark.parametrize("block", blocks_in("json"), ids=str)
-def test_json_is_json(block: Block) -> None:
-    json.loads(block.code)
+def test_json_is_json() -> None:
+    for block in blocks_in("json"):
+        json.loads(block.code)
 
 
 def test_the_readme_has_an_example_of_ten_lines_or_about() -> None:

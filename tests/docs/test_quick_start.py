@@ -4,35 +4,38 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
+
+from agentguard.cli import app
 
 from .blocks import DOCS, blocks
 from .commands import Shown, shown_in, words_of
 
 PAGE = DOCS / "quick-start.md"
-SETTING_UP = ("python -m venv", "pip ")  # the tests have an environment
+SETTING_UP = ("python -m venv", "pip ", "cd ")  # the tests have an environment
 EXITS = {"agentguard verify call.json --history calls.jsonl": 2}  # a blocked call
 
 
-def run(shown: Shown, folder: Path) -> str:
+def run(shown: Shown) -> str:
+    """Run a command in this folder; those of agentguard in this process, which saves their start."""
     program, *words = words_of(shown.text)
-    command = {"python": [sys.executable], "agentguard": [shutil.which("agentguard", path=Path(sys.executable).parent)]}
-    done = subprocess.run(
-        [*command[program], *words],
-        cwd=folder,
-        env={**os.environ, "COLUMNS": "120", "TERM": "dumb", "NO_COLOR": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
-    assert done.returncode == EXITS.get(shown.text, 0), f"{shown.text}\n{done.stdout}{done.stderr}"
-    return done.stdout
+    environment = {"COLUMNS": "120", "TERM": "dumb", "NO_COLOR": "1"}
+    if program == "agentguard":
+        invoked = CliRunner().invoke(app, words, env=environment)
+        code, printed, said = invoked.exit_code, invoked.stdout, invoked.stderr
+    else:
+        done = subprocess.run(
+            [{"python": sys.executable}[program], *words],
+            env={**os.environ, **environment}, capture_output=True, text=True, check=False, timeout=120,
+        )  # fmt: skip
+        code, printed, said = done.returncode, done.stdout, done.stderr
+    assert code == EXITS.get(shown.text, 0), f"{shown.text}\n{printed}{said}"
+    return printed
 
 
 def as_shown(text: str) -> str:
@@ -40,7 +43,8 @@ def as_shown(text: str) -> str:
     return " ".join(re.sub(r"[+-]?\d[\d.,]*", "#", text).split())
 
 
-def test_each_step_does_what_the_page_shows(tmp_path: Path) -> None:
+def test_each_step_does_what_the_page_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     walked = []
     for block in blocks(PAGE):
         if block.title:
@@ -48,7 +52,7 @@ def test_each_step_does_what_the_page_shows(tmp_path: Path) -> None:
         for shown in shown_in(block) if block.language == "console" else []:
             if shown.text.startswith(SETTING_UP):
                 continue
-            printed = [as_shown(line) for line in run(shown, tmp_path).splitlines()]
+            printed = [as_shown(line) for line in run(shown).splitlines()]
             walked.append(shown.text.split(" --")[0])
             for line in shown.output:
                 begins = as_shown(line.partition("…")[0])

@@ -15,10 +15,12 @@ from fuzz.targets import HARNESSES, TARGETS, target_of
 from fuzz.trial import Trial, require
 from fuzz.trying import attempt
 
+from ..rows import over
+
 INPUTS = 8
 
 
-@pytest.mark.parametrize("name", HARNESSES)
+@over("name", HARNESSES)
 def test_nothing_is_broken_by_some_inputs(name: str) -> None:
     campaign = Campaign(alone(HARNESSES[name]))
 
@@ -111,7 +113,7 @@ def test_every_harness_is_searched_in_one_of_eight_targets() -> None:
     assert not TARGETS.keys() & HARNESSES.keys()
 
 
-@pytest.mark.parametrize("target", TARGETS.values(), ids=TARGETS)
+@over("target", TARGETS.values())
 def test_an_input_of_a_harness_is_one_of_its_target(target: Target) -> None:
     for harness in target.harnesses:
         for large in (True, False):

@@ -19,6 +19,8 @@ from agentguard.gate._config import (
     parse_config,
 )
 
+from ..rows import over
+
 # The file that the gate's architecture document shows, section 5.7; comments in our own words.
 DOCUMENTED = """\
 use_case: "customer support chatbot for Acme Corp"
@@ -284,7 +286,7 @@ def test_any_mapping_gives_a_configuration_or_its_problems(data: dict[str, objec
     assert (config is None) == bool(problems)
 
 
-@pytest.mark.parametrize(
+@over(
     ("options", "fault"),
     [
         ({"temperature": 1}, "temperature is what temperature says"),

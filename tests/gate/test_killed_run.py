@@ -36,7 +36,7 @@ def gate(tmp_path: Path) -> Path:
     return config
 
 
-@pytest.mark.parametrize("place", range(len(STAGES)), ids=[stage.__name__ for stage in STAGES])
+@pytest.mark.parametrize("place", [0, 3, len(STAGES) - 1])
 def test_a_killed_run_is_on_record_and_is_resumed(gate: Path, place: int) -> None:
     stage = STAGES[place].__name__
     process = subprocess.Popen(

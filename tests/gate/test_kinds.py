@@ -6,6 +6,8 @@ from agentguard.gate._kinds import kind_of
 from agentguard.gate._types import Case, Chunk, Claim, ClaimVerdict, Label, Passage, Reason
 from agentguard.gate.rules import RuleJudge
 
+from ..rows import over
+
 TEXT = (
     "The Mosswick S weighs 8.4 kg. Orders above 50 euros ship within 3 hours. The shop in Lyon opened on 3 May 2019. "
     "Opened lamps cannot be returned. A deposit of at least 20 euros is needed. "
@@ -25,7 +27,7 @@ CLAIMS = {
 }
 
 
-@pytest.mark.parametrize(("text", "kind"), CLAIMS.items())
+@over(("text", "kind"), CLAIMS.items())
 def test_rules_and_a_model_are_told_the_same_kind(text: str, kind: str) -> None:
     claim = Claim("p1.c1", "p1", text)
     (by_rules,) = RuleJudge().verify([Case(claim, (PASSAGE,))])

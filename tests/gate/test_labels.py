@@ -16,6 +16,8 @@ from agentguard.gate._labels import ClaimLabel, claim_labels, label_claims, reli
 from agentguard.gate._run import GateRun, evaluate, read_run, score_verdicts
 from agentguard.gate._types import ClaimVerdict, Reason
 
+from ..rows import over
+
 VERDICTS = ("supported", "weakly_supported", "unsupported")
 
 
@@ -105,7 +107,7 @@ def test_risks_are_shares_in_order_that_a_configuration_takes(given: list[tuple[
     assert 0.0 <= taken.supported <= taken.weakly_supported <= taken.unsupported <= 1.0
 
 
-@pytest.mark.parametrize("counts", list(product((0, 1, 3), repeat=3)))
+@over("counts", list(product((0, 1, 3), repeat=3)))
 def test_a_run_s_risk_is_the_mean_of_its_claims_risks(counts: tuple[int, int, int]) -> None:
     risks = LabelRisks(supported=0.05, weakly_supported=0.4, unsupported=0.9)
     why = (Reason("overlap", "so many words"),)

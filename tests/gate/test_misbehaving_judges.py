@@ -95,9 +95,7 @@ HONEST = ("warn", 4, 0, 1, 0, 0)
 FINISHED: dict[str, tuple[Behaviour, tuple[str, int, int, int, int, int]]] = {
     # behaviour: decision; supported, weakly supported, unsupported; unreadable, contradicted
     "honest, beside an injected document": (verdicts(lambda honest, user: honest), HONEST),
-    "chatter": (verdicts(lambda honest, user: f"Sure! Here is the JSON: {honest} Hope that {{helps}}."), HONEST),
     "broken JSON": (verdicts(lambda honest, user: honest.replace('"label"', "label").replace("}", ",}")), HONEST),
-    "another spelling": (verdicts(lambda honest, user: honest.replace('"supported"', '"**Supported**"')), HONEST),
     "one request in two fails": (broken_once, HONEST),
     "invented quotes": (verdicts(invented), ("block", 0, 5, 0, 0, 0)),
     "against the rules": (verdicts(against_the_rules), ("warn", 4, 1, 0, 0, 1)),
@@ -105,11 +103,7 @@ FINISHED: dict[str, tuple[Behaviour, tuple[str, int, int, int, int, int]]] = {
 }
 FAILED: dict[str, tuple[Behaviour, str]] = {
     "unreadable": (verdicts(lambda honest, user: "I think it is supported."), "verify_claims: .*cannot be read"),
-    "refuses": (verdicts(lambda honest, user: "I cannot judge this."), "verify_claims: .*cannot be read"),
-    "truncated": (verdicts(lambda honest, user: honest[:-9]), "verify_claims: .*its end is missing"),
     "wrong label": (verdicts(lambda honest, user: told("mostly true", TRUE)), "verify_claims: .*no known label"),
-    "two answers": (verdicts(lambda honest, user: f"{told('supported', TRUE)} or {told('unsupported', TRUE)}"),
-                    "verify_claims: .*several that differ"),
     "empty": (always(""), "extract_claims: .*cannot be read"),
     "always broken": (lambda honest, server: lambda system, user: server.fault(500), "extract_claims: .*status 500"),
     "never answers": (lambda honest, server: lambda system, user: server.fault(hang=True), "extract_claims: .*Timeout"),

@@ -10,6 +10,8 @@ from agentguard.gate._config import RiskTolerance
 from agentguard.gate._run import AnswerCounts, count_answers, score_verdicts
 from agentguard.gate._types import Claim, ClaimVerdict, Reason, Response
 
+from ..rows import over
+
 DOCUMENTED = RiskTolerance(deploy_threshold=0.10, warn_threshold=0.25)
 SHORT = {"s": "supported", "w": "weakly_supported", "u": "unsupported"}
 
@@ -25,7 +27,7 @@ def _label(short: str) -> Any:
     return SHORT.get(short, short)
 
 
-@pytest.mark.parametrize(
+@over(
     ("labels", "risk", "decision"),
     [
         ("sss", 0.0, "deploy"),
@@ -76,7 +78,7 @@ def test_less_support_never_lowers_the_risk(labels: str, data: st.DataObject) ->
     assert 0.0 <= after.risk <= 1.0
 
 
-@pytest.mark.parametrize(
+@over(
     ("answers", "decision", "told"),
     [
         (AnswerCounts(20, 19, 0, 0), "warn", "only 1 of 20 prompts was answered with a claim (19 empty)"),
@@ -109,7 +111,7 @@ def test_silence_is_tolerated_where_the_configuration_says_so() -> None:
     assert score_verdicts(verdicts("s"), tolerant, AnswerCounts(20, 0, 19, 0)).decision == "deploy"
 
 
-@pytest.mark.parametrize(
+@over(
     "refusal",
     [
         "I'm sorry, but I can't help with that.",

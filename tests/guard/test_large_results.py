@@ -26,6 +26,7 @@ from agentguard.integrations.mcp import MCPGuardInterceptor
 from agentguard.verification import VerificationEngine, VerificationResult
 
 from ..integrations.langchain.scripted import ASK, agent, answers, calls
+from ..rows import over
 
 MAIL = "ada@example.org"
 SMALL, LARGE = f"write to {MAIL}", f"write to {MAIL}. " + "It is mild. " * 20_000
@@ -37,7 +38,7 @@ class Page:
     links: list[str]
 
 
-@pytest.mark.parametrize(
+@over(
     ("value", "large"),
     [
         (None, False),
@@ -55,7 +56,6 @@ class Page:
         (ToolMessage(LARGE, tool_call_id="c1"), True),
         ((None, object()), False),
     ],
-    ids=lambda value: str(value)[:20],
 )
 def test_what_is_large(value: Any, large: bool) -> None:
     assert is_large(value) is large

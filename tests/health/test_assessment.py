@@ -10,6 +10,8 @@ from agentguard.health import HealthResult, LLMCall
 from agentguard.health._baseline import Levels
 from agentguard.health._judging import Method, Settings, fingerprint_of, judge, weighted_distance
 
+from ..rows import over
+
 USUAL = LLMCall("m", "It is mild in Oslo.", 100.0, tokens=50)
 
 
@@ -112,7 +114,7 @@ def test_words_and_tokens_are_not_compared() -> None:
     assert of(result, "token_rate") == (pytest.approx(0.5), "warn", True)
 
 
-@pytest.mark.parametrize(
+@over(
     ("call", "source"),
     [
         (LLMCall("m", "two words", 10.0, tokens=0), "words"),  # a client that does not know

@@ -15,6 +15,8 @@ from agentguard.health._baseline import Levels, decode, encode, name_of
 from agentguard.health._judging import Settings, judge
 from agentguard.stores import MemoryStore
 
+from ..rows import over
+
 CALLS = st.builds(
     LLMCall,
     model=st.just("m"),
@@ -59,7 +61,7 @@ def changed(change: Callable[[dict[str, Any]], object]) -> dict[str, Any]:
     return document
 
 
-@pytest.mark.parametrize(
+@over(
     ("change", "message"),
     [
         (lambda it: it.update(version=2), "version 2"),

@@ -13,6 +13,8 @@ from agentguard.errors import ConfigurationError
 from agentguard.health import EngineResult, HealthResult, LLMCall, LLMMonitor
 from agentguard.stores import MemoryStore
 
+from ..rows import over
+
 CALL = LLMCall("m", "It is mild.", 100.0, tokens=50)
 
 
@@ -145,7 +147,7 @@ class Named(Length):
         self.metric = metric
 
 
-@pytest.mark.parametrize(
+@over(
     ("engines", "message"),
     [
         ([Named("latency")], "a name of its own, not 'latency'"),

@@ -10,6 +10,8 @@ from agentguard.errors import ConfigurationError
 from agentguard.health import Fingerprint
 from agentguard.health._judging import Method, check_fingerprint, cosine_distance, fingerprint_of, weighted_distance
 
+from ..rows import over
+
 USUAL = Fingerprint(100.0, 5.0, 20.0, 4.0, word_length=5.0, diversity=0.5, punctuation=2.0)
 ANY_TEXT = st.text(st.characters(codec=None), max_size=200)
 
@@ -27,7 +29,7 @@ def test_the_entropy_of_the_characters() -> None:
     assert fingerprint_of("aab b").entropy == pytest.approx(1.521928)
 
 
-@pytest.mark.parametrize(
+@over(
     ("text", "sentences"),
     [
         ("", 0),
@@ -51,7 +53,7 @@ def test_an_empty_text_is_all_zeros() -> None:
     assert fingerprint_of("") == Fingerprint(0, 0, 0, 0, 0, 0, 0)
 
 
-@pytest.mark.parametrize(
+@over(
     ("now", "distance", "status"),
     [
         (USUAL, 0.0, "ok"),
@@ -80,7 +82,7 @@ def vector(sentences: float, word_length: float, diversity: float, punctuation: 
     return Fingerprint(9.0, sentences, 9.0, 9.0, word_length, diversity, punctuation)
 
 
-@pytest.mark.parametrize(
+@over(
     ("now", "usual", "distance", "status"),
     [
         (vector(2, 4, 1, 2), vector(2, 4, 1, 2), 0.0, "ok"),

@@ -10,8 +10,10 @@ from hypothesis import strategies as st
 
 from agentguard.health._judging import check_latency
 
+from ..rows import over
 
-@pytest.mark.parametrize(
+
+@over(
     ("now", "status", "value"),
     [
         (50.0, "ok", 0.0),  # faster: max(0, -0.5)
@@ -36,7 +38,7 @@ def test_thresholds_are_arguments() -> None:
     assert check_latency(100.0, 100.0, warn=0.0, error=0.0)[1:3] == (1.0, "error")
 
 
-@pytest.mark.parametrize("now", [None, -1.0, math.nan, math.inf, True, "100", 10**400])
+@over("now", [None, -1.0, math.nan, math.inf, True, "100", 10**400])
 def test_what_is_no_time_is_not_judged(now: object) -> None:
     assert not check_latency(now, 100.0).applicable  # type: ignore[arg-type]  # on purpose
 

@@ -20,6 +20,8 @@ from agentguard.health import HealthResult, LLMCall, LLMMonitor
 from agentguard.stores import MemoryStore
 from agentguard.stores._disk import DiskStore
 
+from ..rows import over
+
 USUAL = LLMCall("m", "It is mild in Oslo.", 100.0, tokens=50)
 
 
@@ -47,7 +49,7 @@ def test_settings_reach_the_engines() -> None:
     assert monitor.baseline("m").latency_ms == pytest.approx(107.5)
 
 
-@pytest.mark.parametrize(
+@over(
     ("given_", "message"),
     [
         ({"alpha": 0.0}, "alpha must be above 0"),

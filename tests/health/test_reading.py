@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 from agentguard.health._measuring import Reply, read
 
+from ..rows import over
+
 
 def objects(value: Any) -> Any:
     """The same with attributes in place of keys, as clients give it."""
@@ -55,7 +57,7 @@ SHAPES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("value", "text", "tokens"), SHAPES)
+@over(("value", "text", "tokens"), SHAPES)
 def test_keys_and_attributes(value: Any, text: str | None, tokens: int | None) -> None:
     assert read(value) == Reply(text, tokens)
     assert read(objects(value)) == Reply(text, tokens)
@@ -78,7 +80,7 @@ class Hostile:
         raise RuntimeError(name)
 
 
-@pytest.mark.parametrize("value", [None, 7, b"Mild.", [], ["Mild."], {}, object()])
+@over("value", [None, 7, b"Mild.", [], ["Mild."], {}, object()])
 def test_of_anything_else_nothing_is_known(value: Any) -> None:
     assert read(value) == Reply(None, None)
 

@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 from agentguard.health import EngineResult
 from agentguard.health._judging import WEIGHTS, label_of, score_of
 
+from ..rows import over
+
 
 def result(metric: str, value: float, *, applicable: bool = True) -> EngineResult:
     return EngineResult(metric, value, "ok", applicable, "")
@@ -46,7 +48,7 @@ def test_the_weights_cannot_be_changed_for_everybody() -> None:
         WEIGHTS["latency"] = 1.0  # type: ignore[index]  # on purpose
 
 
-@pytest.mark.parametrize(
+@over(
     ("score", "label"),
     [
         (0.0, "stable"),

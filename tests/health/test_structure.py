@@ -9,8 +9,10 @@ from hypothesis import strategies as st
 from agentguard.health._judging import check_structure, structure_of
 from agentguard.health._types import Structured
 
+from ..rows import over
 
-@pytest.mark.parametrize(
+
+@over(
     "text",
     ['{"a": 1}', " [1, 2]\n", "{}", "[]", '```json\n{"a": 1}\n```', '```\n[{"a": "x"}]\n```\n', '{"a": "``` // }"}'],
 )
@@ -20,7 +22,7 @@ def test_json_is_seen(text: str) -> None:
     assert (found.is_json, found.broken_json) == (True, False)
 
 
-@pytest.mark.parametrize(
+@over(
     "text",
     [
         '{"a": 1',
@@ -40,7 +42,7 @@ def test_broken_json_is_seen(text: str) -> None:
     assert (found.is_json, found.broken_json) == (False, True)
 
 
-@pytest.mark.parametrize(
+@over(
     "text",
     [
         "It is mild.",
@@ -72,7 +74,7 @@ def test_inline_code_is_no_block() -> None:
     assert structure_of("Use ```x``` here, and `y`.").code_blocks == 0
 
 
-@pytest.mark.parametrize(
+@over(
     ("text", "expects"),
     [('{"a": 1}', "json"), ("- a\n- b", "list"), ("1. a\n2. b", "list"), ("```\nx\n```", "code"), ("Mild.", None)],
 )
@@ -114,7 +116,7 @@ def test_any_text_has_a_structure(text: str) -> None:
     assert found.list_items <= text.count("\n") + 1
 
 
-@pytest.mark.parametrize(
+@over(
     "text",
     [
         "[" * 300_000,

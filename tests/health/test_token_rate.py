@@ -10,13 +10,15 @@ from hypothesis import strategies as st
 
 from agentguard.health._judging import check_rate, rate_of
 
+from ..rows import over
+
 
 def test_the_rate() -> None:
     """50 tokens in 2,000 ms: 50 / 2000 * 1000."""
     assert rate_of(50, 2000.0) == 25.0
 
 
-@pytest.mark.parametrize(
+@over(
     ("tokens", "latency_ms"),
     [(None, 10.0), (5, None), (5, 0.0), (-1, 10.0), (5, math.nan), (10**400, 1.0), (1e308, 1e-9)],
 )
@@ -24,7 +26,7 @@ def test_there_is_no_rate_without_both_figures(tokens: float | None, latency_ms:
     assert rate_of(tokens, latency_ms) is None
 
 
-@pytest.mark.parametrize(
+@over(
     ("rate", "status", "value"),
     [
         (120.0, "ok", 0.0),

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
@@ -16,6 +15,8 @@ from sessions import session
 from shapes import RARE, SHAPES
 
 from agentguard.hooks._answers import BLOCK, judged, replaced, restored, shapes, unverified, withheld
+
+from ..rows import over
 
 NOTICE = "The result was withheld."
 #: Of these the model reads nothing that could be replaced, or all of it is the model's own.
@@ -37,7 +38,7 @@ def test_every_form_of_the_table_has_a_schema_that_it_is_held_to() -> None:
     assert {tool for tool, forms in shapes().items() if forms} == set(SHAPES)
 
 
-@pytest.mark.parametrize(("tool", "arguments", "response"), RARE)
+@over(("tool", "arguments", "response"), RARE)
 def test_a_blocked_result_keeps_its_shape_and_nothing_of_its_text(
     tool: str, arguments: dict[str, Any], response: Any
 ) -> None:
@@ -66,7 +67,7 @@ def test_the_results_of_an_ordinary_session_keep_their_shape() -> None:
     assert seen >= {"Bash", "Read", "Grep", "Glob", "Edit", "Write", "WebFetch", "WebSearch", "Agent", "TodoWrite"}
 
 
-@pytest.mark.parametrize(
+@over(
     ("response", "expected"),
     [
         ("some text", NOTICE),
@@ -111,9 +112,7 @@ def test_a_field_that_is_only_called_like_a_picture_is_text() -> None:
     assert restored({"data": "x", "blob": "y", "base64": "z"}, rows) == {"data": "x", "blob": "y", "base64": "z"}
 
 
-@pytest.mark.parametrize(
-    "payload", [b"", b"{", b"[]", b"{}", b"null", b"[" * 100_000, b"\xff", b'{"hook_event_name": 1}']
-)
+@over("payload", [b"", b"{", b"[]", b"{}", b"null", b"[" * 100_000, b"\xff", b'{"hook_event_name": 1}'])
 def test_what_is_no_event_is_withheld_by_the_exit_code_where_the_policy_is_closed(payload: bytes) -> None:
     reply = unverified("claude", payload)
     assert reply.code == BLOCK

@@ -13,6 +13,8 @@ from agentguard.stores import MemoryStore
 from agentguard.stores._base import Record
 from agentguard.verification import VerificationEngine
 
+from ..rows import over
+
 GOOD: dict[str, Any] = {
     "tool": "search", "call_id": "c7", "session_id": "s1", "posterior": 0.7, "false_block_p": 0.01, "verdict": "block",
     "prior": 0.15, "fired": ["!schema_mismatch", "echo_mismatch"],
@@ -51,32 +53,26 @@ LONG = "x" * 1_000
 MANY = [str(n) for n in range(100)]
 
 
-@pytest.mark.parametrize(
-    ("field", "most", "more"),
-    [
+@over(("field", "most", "more"), [
         *((name, LONG, f"{LONG}x") for name in ("tool", "call_id", "session_id")),
         ("fired", [LONG], [f"{LONG}x"]), ("fired", MANY, [*MANY, "x"]),
         ("nats", {LONG: 0.1}, {f"{LONG}x": 0.1}), ("nats", dict.fromkeys(MANY, 0.1), dict.fromkeys([*MANY, "x"], 0.1)),
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_a_record_that_is_too_large_to_be_shown_is_passed_over(field: str, most: Any, more: Any) -> None:
     assert read_record(Record(1, 0.0, {**GOOD, field: most})) is not None
     assert read_record(Record(1, 0.0, {**GOOD, field: more})) is None
 
 
-@pytest.mark.parametrize(
-    ("kept", "expected"),
-    [
+@over(("kept", "expected"), [
         ({"args": "a", "result": "b"}, KeptCall("a", "b")), ({"args": "a", "result": None}, KeptCall("a", None)),
         ({"args": {"x": 1}, "result": 3}, None), ({}, None), ("text", None), (None, None),
         ({"args": "x" * 30_000, "result": ""}, KeptCall("x" * 20_000, "")),
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_a_call_that_was_kept_is_text_and_bounded(kept: Any, expected: KeptCall | None) -> None:
     assert read_kept(Record(1, 0.0, {**GOOD, "kept": kept})) == expected
 
 
-@pytest.mark.parametrize("said", [None, "text", {"echo_mismatch": 3}, {3: "x"}, ["x"]])
+@over("said", [None, "text", {"echo_mismatch": 3}, {3: "x"}, ["x"]])
 def test_sentences_that_are_none_are_left_out(said: Any) -> None:
     found = read_record(Record(1, 0.0, {**GOOD, "said": said, "change": 7, "asked": True}))
 

@@ -40,21 +40,17 @@ def test_whoever_has_no_session_is_led_to_the_form(browser: TestClient) -> None:
     assert "role=" not in form.text
 
 
-@pytest.mark.parametrize(
-    ("method", "path"),
-    [
+def test_whoever_has_neither_key_nor_session_gets_nothing(browser: TestClient) -> None:
+    browser.cookies.set(COOKIE, "not-a-session")
+
+    for method, path in (
         ("GET", "/live/state"), ("GET", "/live/queue"), ("GET", "/live/events"), ("POST", "/live/reviews"),
         ("POST", "/live/logout"), ("GET", "/live/static/"), ("GET", "/live/static/../app.py"), ("GET", "/live/x"),
         ("GET", "/openapi.json"), ("GET", "/LIVE/"), ("GET", "/live//"),
-    ],
-)  # fmt: skip
-def test_whoever_has_neither_key_nor_session_gets_nothing(browser: TestClient, method: str, path: str) -> None:
-    browser.cookies.set(COOKIE, "not-a-session")
-
-    answer = browser.request(method, path)
-
-    assert answer.status_code == 401
-    assert "get_order" not in answer.text
+    ):  # fmt: skip
+        answer = browser.request(method, path)
+        assert answer.status_code == 401, path
+        assert "get_order" not in answer.text
 
 
 def test_what_needs_no_key_says_nothing_of_the_store(browser: TestClient) -> None:
@@ -64,31 +60,25 @@ def test_what_needs_no_key_says_nothing_of_the_store(browser: TestClient) -> Non
         assert "the store" not in re.sub(r"the store (cannot|that)", "", text)
 
 
-@pytest.mark.parametrize(
-    "key", ["", "mistaken-key", "test-key-012345678", "test-key-0123456789x", "TEST-KEY-0123456789"]
-)
-def test_a_wrong_key_is_told_and_written_nowhere(
-    browser: TestClient, key: str, caplog: pytest.LogCaptureFixture
-) -> None:
-    with caplog.at_level(logging.DEBUG):
-        answer = browser.post("/live/login", data={"key": key or " "})
+def test_a_wrong_key_is_told_and_written_nowhere(browser: TestClient, caplog: pytest.LogCaptureFixture) -> None:
+    for key in ("", "mistaken-key", "test-key-012345678", "test-key-0123456789x", "TEST-KEY-0123456789"):
+        with caplog.at_level(logging.DEBUG):
+            answer = browser.post("/live/login", data={"key": key or " "})
 
-    assert answer.status_code == 401
-    assert 'role="alert"' in answer.text
-    assert "set-cookie" not in answer.headers
-    assert not key or key not in answer.text
-    assert not key or key not in caplog.text
+        assert answer.status_code == 401, key
+        assert 'role="alert"' in answer.text
+        assert "set-cookie" not in answer.headers
+        assert not key or key not in answer.text
+        assert not key or key not in caplog.text
 
 
-@pytest.mark.parametrize(
-    "body",
-    ["", "key", "key=a&key=b", "other=1", "&".join("a=1" for _ in range(50)), "key=%ff%00", "key=" + "x" * 60_000],
-)
-def test_a_form_that_is_none_lets_nobody_in(browser: TestClient, body: str) -> None:
-    answer = browser.post("/live/login", content=body, headers={"Content-Type": "application/x-www-form-urlencoded"})
+def test_a_form_that_is_none_lets_nobody_in(browser: TestClient) -> None:
+    headers = {"Content-Type": "application/x-www-form-urlencoded"}
+    for body in ("", "key", "key=a&key=b", "other=1", "&".join(["a=1"] * 50), "key=%ff%00", "key=" + "x" * 60_000):
+        answer = browser.post("/live/login", content=body, headers=headers)
 
-    assert answer.status_code == 401
-    assert "set-cookie" not in answer.headers
+        assert answer.status_code == 401, body[:20]
+        assert "set-cookie" not in answer.headers
 
 
 def test_the_cookie_is_out_of_reach_of_scripts_and_other_sites(browser: TestClient, key: str) -> None:
@@ -119,15 +109,13 @@ def test_a_session_opens_the_page_and_nothing_else(browser: TestClient, key: str
     assert browser.get("/openapi.json").status_code == 401
 
 
-@pytest.mark.parametrize("token", [None, "", "x", "é"])
-def test_what_changes_anything_needs_the_token(shop: Any, browser: TestClient, key: str, token: str | None) -> None:
+def test_what_changes_anything_needs_the_token(shop: Any, browser: TestClient, key: str) -> None:
     log_in(browser, key)
 
-    headers = {} if token is None else {"X-CSRF-Token": token.encode()}
-    answer = browser.post("/live/reviews", json=REVIEW, headers=headers)
-
-    assert (answer.status_code, answer.json()["type"]) == (403, "urn:agentguard:problem:csrf")
-    assert browser.post("/live/logout", headers=headers).status_code == 403
+    for headers in ({}, *({"X-CSRF-Token": token.encode()} for token in ("", "x", "é"))):
+        answer = browser.post("/live/reviews", json=REVIEW, headers=headers)
+        assert (answer.status_code, answer.json()["type"]) == (403, "urn:agentguard:problem:csrf"), headers
+        assert browser.post("/live/logout", headers=headers).status_code == 403
     assert list(shop.store.events("feedback")) == []
 
 
@@ -152,31 +140,30 @@ FOREIGN = [
 
 
 def strip(browser: TestClient, headers: dict[str, str | None]) -> dict[str, str]:
+    """Leave what the browser sends by itself out; gives what it is to send instead."""
     for name in headers:
         browser.headers.pop(name, None)
     return {name: value for name, value in headers.items() if value is not None}
 
 
-@pytest.mark.parametrize("foreign", [*FOREIGN, {"Sec-Fetch-Site": None, "Origin": None}])
-def test_another_page_can_send_nothing(
-    shop: Any, browser: TestClient, key: str, foreign: dict[str, str | None]
-) -> None:
-    headers = {"X-CSRF-Token": log_in(browser, key), **strip(browser, foreign)}
+def test_another_page_can_send_nothing(shop: Any, browser: TestClient, key: str) -> None:
+    token = log_in(browser, key)
 
-    answer = browser.post("/live/reviews", json=REVIEW, headers=headers)
-
-    assert (answer.status_code, answer.json()["type"]) == (403, "urn:agentguard:problem:origin")
-    assert browser.post("/live/login", data={"key": key}, headers=headers).status_code == 403
+    for foreign in (*FOREIGN, {"Sec-Fetch-Site": None, "Origin": None}):
+        headers = {"X-CSRF-Token": token, **strip(browser, foreign)}
+        answer = browser.post("/live/reviews", json=REVIEW, headers=headers)
+        assert (answer.status_code, answer.json()["type"]) == (403, "urn:agentguard:problem:origin"), foreign
+        assert browser.post("/live/login", data={"key": key}, headers=headers).status_code == 403
     assert list(shop.store.events("feedback")) == []
 
 
-@pytest.mark.parametrize("foreign", FOREIGN)
-def test_another_page_can_read_nothing(browser: TestClient, key: str, foreign: dict[str, str | None]) -> None:
+def test_another_page_can_read_nothing(browser: TestClient, key: str) -> None:
     log_in(browser, key)
-    headers = strip(browser, foreign)
 
-    for path in ("/live/state", "/live/queue", "/live/events"):
-        assert browser.get(path, headers=headers).status_code == 403
+    for foreign in FOREIGN:
+        headers = strip(browser, foreign)
+        for path in ("/live/state", "/live/queue", "/live/events"):
+            assert browser.get(path, headers=headers).status_code == 403, foreign
 
 
 def test_browsers_that_tell_less_are_let_in_where_that_is_safe(browser: TestClient, key: str) -> None:
@@ -232,24 +219,19 @@ def test_what_a_browser_brings_along_never_becomes_its_session(browser: TestClie
     assert browser.get("/live/state", headers=planted).status_code == 401
 
 
-@pytest.mark.parametrize(
-    ("host", "name"),
-    [
+def test_servers_at_two_ports_do_not_take_each_other_s_session(browser: TestClient, key: str) -> None:
+    for host, name in (
         ("localhost:8321", f"{COOKIE}_8321"), ("[::1]:8321", f"{COOKIE}_8321"), ("guard.example", COOKIE),
         ("[::1]", COOKIE), ("x:80;y", COOKIE), ("x:123456", COOKIE), ("x:", COOKIE),
-    ],
-)  # fmt: skip
-def test_servers_at_two_ports_do_not_take_each_other_s_session(
-    browser: TestClient, key: str, host: str, name: str
-) -> None:
-    headers = {"Host": host, "Origin": f"http://{host}"}
-    cookie = browser.post("/live/login", data={"key": key}, headers=headers).headers["set-cookie"]
+    ):  # fmt: skip
+        headers = {"Host": host, "Origin": f"http://{host}"}
+        cookie = browser.post("/live/login", data={"key": key}, headers=headers).headers["set-cookie"]
 
-    (morsel,) = SimpleCookie(cookie).values()
-    assert morsel.key == name
-    browser.cookies.clear()
-    sent = {**headers, "Cookie": f"{name}={morsel.value}; {COOKIE}_1=of-another-server"}
-    assert browser.get("/live/state", headers=sent).status_code == 200
+        (morsel,) = SimpleCookie(cookie).values()
+        assert morsel.key == name, host
+        browser.cookies.clear()
+        sent = {**headers, "Cookie": f"{name}={morsel.value}; {COOKIE}_1=of-another-server"}
+        assert browser.get("/live/state", headers=sent).status_code == 200
 
 
 def connection(token: str, path: str = "/live/state") -> dict[str, Any]:

@@ -241,8 +241,11 @@ def test_a_server_that_stops_lets_everybody_go(
 
 
 def test_the_threads_end_with_the_application(shop: Any, make_app: Callable[..., Any]) -> None:
+    before = set(threading.enumerate())  # an application of another test may not have been stopped
     with TestClient(make_app(shop.store)):
-        started = [thread for thread in threading.enumerate() if thread.name == "agentguard-live"]
+        started = [
+            thread for thread in threading.enumerate() if thread.name == "agentguard-live" and thread not in before
+        ]
 
     assert started
     for thread in started:

@@ -8,7 +8,6 @@ from detection.changes import Recovery
 from detection.contestants import Score
 from detection.intervals import over_families, resamples
 from detection.measures import auroc, cells, early, false_alarms, quiet, recalls, threshold, tradeoffs, warm
-from detection.pictures import draw
 from detection.plan import Results
 from detection.reliability import reliability
 from detection.section import faults_table, section
@@ -190,14 +189,3 @@ def test_faults_are_said_to_be_held_out(results):
     rows = faults_table(cells(warm(results.clean))).splitlines()
     assert any(row.startswith("| instant | held out |") for row in rows)
     assert any(row.startswith("| scaled |  |") for row in rows)
-
-
-def test_pictures_are_the_same_for_the_same_figures(results, tmp_path):
-    draw(results, tmp_path / "a")
-    draw(results, tmp_path / "b")
-    names = sorted(path.name for path in (tmp_path / "a").iterdir())
-    assert names == [f"detection_{name}.svg" for name in ("changes", "curve", "history", "quiet", "reliability")]
-    for name in names:
-        drawn = (tmp_path / "a" / name).read_bytes()
-        assert drawn == (tmp_path / "b" / name).read_bytes()
-        assert b"<dc:date>" not in drawn

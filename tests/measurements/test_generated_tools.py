@@ -1,23 +1,21 @@
 """Generated tools: families, faults, the courses made of them, and what is held out."""
 
-import copy
 import json
 import random
 import subprocess
 import sys
 from itertools import islice
 
-import pytest
 from detection import rival_worker
 from detection.calls import Call
 from detection.changes import CHANGES, UNCHANGED, Recovery
-from detection.contestants import ours, ours_in_full
 from detection.families import FAMILIES
 from detection.faults import FAULTS, REPLAYED, Scene
-from detection.forest import forest
 from detection.split import HELD_OUT_FAMILIES, HELD_OUT_FAULTS, held_out
 from detection.spots import columns, leaves, number_columns, replaced
-from detection.stream import GENUINE, SPOILED, Event, agents, events
+from detection.stream import GENUINE, SPOILED, agents, events
+
+from ..rows import over
 
 SHOP = {
     "id": "A-7", "price": 12.5, "stock": 40, "open": True, "since": "2024-03-09", "tags": ["old", "new", "red", "big"],
@@ -42,32 +40,6 @@ def outcomes(fault, genuine, around, tries=60):
     return [one for one in made if one is not None]
 
 
-@pytest.mark.parametrize("name", FAMILIES)
-def test_a_family_is_the_same_for_the_same_seed_and_another_for_another(name):
-    first, again, other = ([*islice(FAMILIES[name](random.Random(seed)), 60)] for seed in (5, 5, 6))
-    assert first == again
-    assert first != other
-
-
-@pytest.mark.parametrize("name", FAMILIES)
-def test_a_family_gives_calls_as_an_agent_makes_them(name):
-    calls = [*islice(FAMILIES[name](random.Random(2)), 400)]
-    assert all(json.loads(json.dumps(one.result)) == one.result for one in calls)
-    assert all(one.ms > 0 for one in calls)
-    runs = [sum(other.session == session for other in calls) for session in dict.fromkeys(one.session for one in calls)]
-    assert all(3 <= length <= 15 for length in runs[:-1])
-
-
-@pytest.mark.parametrize("name", FAMILIES)
-def test_an_answer_once_given_does_not_change_with_the_tool(name):
-    stream = FAMILIES[name](random.Random(3))
-    early = [*islice(stream, 100)]
-    kept = copy.deepcopy(early)
-    for _ in islice(stream, 200):
-        pass
-    assert early == kept
-
-
 def test_what_is_held_out_is_every_third():
     assert len(FAMILIES) == 24
     assert sorted(HELD_OUT_FAMILIES) == "calculations empties evolving lists prices records siblings yaml_text".split()
@@ -77,23 +49,7 @@ def test_what_is_held_out_is_every_third():
     assert not held_out("caches", "scaled")
 
 
-@pytest.mark.parametrize("fault", [*FAULTS, *REPLAYED])
-def test_a_fault_changes_its_copy_of_the_call_and_something_in_it(fault):
-    rng, made = random.Random(4), 0
-    for family in FAMILIES.values():
-        calls = [*islice(family(random.Random(8)), 90)]
-        kept = copy.deepcopy(calls)
-        for at in range(30, 50):
-            wrong = (FAULTS | REPLAYED)[fault](calls[at], scene(calls[:at], calls[at + 1 :], [calls[0]]), rng)
-            if wrong is not None:
-                made += 1
-                assert (json.dumps(wrong.result), wrong.ms) != (json.dumps(calls[at].result), calls[at].ms)
-                assert wrong[:2] == calls[at][:2]
-        assert calls == kept
-    assert made >= 24
-
-
-@pytest.mark.parametrize(
+@over(
     ("fault", "possible"),
     [
         ("scaled", [SHOP | {"price": 125.0}, SHOP | {"price": 1.2}, SHOP | {"stock": 400}, SHOP | {"stock": 4}]),
@@ -211,27 +167,6 @@ def test_never_seen_was_never_seen():
         elif event.learn:
             seen.add(answer)
     assert swapped > 10
-
-
-def test_signals_left_out_are_named_and_change_the_posterior():
-    made = course(families=("records", "counters"), calls=40)
-    whole, full = ours(made), ours_in_full(made)
-    assert all(not score.without for score in whole)
-    late = dict(full[-1].without)
-    assert {"structure_mismatch", "echo_mismatch", "duplicate_result+historical_inconsistency"} <= set(late)
-    assert any(posterior != score.posterior for score in full for _, posterior in score.without)
-    assert all(score.verdict != "block" for score in full)
-
-
-def test_forest_waits_for_twenty_calls_and_finds_an_absurd_one():
-    rng = random.Random(1)
-    usual = [call({"n": rng.gauss(50, 9), "at": "x"}, ms=rng.gauss(90, 8)) for _ in range(60)]
-    absurd = call({"n": 5_000.0, "rows": [[0] * 50] * 50}, ms=1e6)
-    made = [Event("shop", GENUINE, n, one, 90.0) for n, one in enumerate([*usual, absurd], 1)]
-    scores = forest(made)
-    assert {score.verdict for score in scores[:20]} == {"accept"}
-    assert scores[-1].verdict == "block"
-    assert scores[-1].posterior > max(score.posterior for score in scores[40:-1])
 
 
 FAKE_PEER = """

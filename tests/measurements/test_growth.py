@@ -3,8 +3,6 @@
 import math
 
 import growth_attacks
-import growth_hostile
-import growth_stages
 import pytest
 from growth_cost import Point, SizePoint
 from growth_hostile import Ordeal
@@ -15,6 +13,8 @@ from tables import tally
 
 from agentguard.verification import VerificationEngine
 
+from ..rows import over
+
 KIB, MIB = 1_024, 1_048_576
 
 
@@ -22,7 +22,7 @@ def figures(growth):
     return {line.cells[0]: line.figure for line in growth_lines(growth)}
 
 
-@pytest.mark.parametrize(
+@over(
     ("goal", "figure", "outcome"),
     [
         (Bound("at most", 128, as_kib), 128.0, "reached"),
@@ -113,23 +113,9 @@ def test_attacks_have_names_of_their_own():
     assert len(set(names)) == len(names)
 
 
-@pytest.mark.parametrize("attack", growth_attacks.GROWING, ids=lambda attack: attack.name)
-def test_an_attack_at_a_thousandth_gets_an_answer(attack):
-    ordeal = growth_hostile.undergo(attack._replace(n=max(attack.n // 1_000, 1)), (1,), 1)
-    assert len(ordeal.times) == 1
-    assert ordeal.verdict in ("accept", "flag", "block")
-
-
 def test_a_log_of_many_tools_is_held_against_one_of_fewer():
     # 8 s for 10,000 calls, 60 s for 40,000: .8 ms and 1.5 ms a call.
     read = [Replay(10_000, 8.0, 100 * MIB), Replay(40_000, 60.0, 130 * MIB)]
     found = figures(Growth(many={"report": read}))
     assert found["time a call, report of 40,000 tools, a call each, against 10,000 (60 s)"] == pytest.approx(1.875)
     assert found["peak memory, report of 40,000 tools, a call each, against 10,000 (130 MiB)"] == pytest.approx(1.3)
-
-
-def test_the_stages_of_a_call_are_those_of_the_engine(monkeypatch):
-    monkeypatch.setattr(growth_stages, "WARM", 25)
-    monkeypatch.setattr(growth_stages, "TIMED", 25)
-    names = [stage.name for stage in growth_stages.measure()]
-    assert names == ["read the result", "combine, decide", "learn", "everything else", "a whole call"]

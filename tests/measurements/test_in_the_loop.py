@@ -14,7 +14,7 @@ from in_the_loop.contestants import Nothing
 from in_the_loop.course import ContestantFailedError, Course, Entrant, ran
 from in_the_loop.faults import KINDS, Fault, Past, Struck
 from in_the_loop.model import ChatAgent
-from in_the_loop.page import ENDS, KINDS_PICTURE, goal_lines, page, pictures
+from in_the_loop.page import goal_lines, page
 from in_the_loop.plan import Sizes, planned
 from in_the_loop.runs import Episode, Run, Stage, outcome_of, run_episode, scenery
 from in_the_loop.score import counts, digest, reduced, row
@@ -24,6 +24,8 @@ from in_the_loop.traffic import Answer, Made, answered, company
 from in_the_loop.world import ToolError
 from jsonschema import Draft202012Validator
 from lasting.forks import can_fork
+
+from ..rows import over
 
 FORKS = pytest.mark.skipif(not can_fork(), reason="runs are made in copies of a process")
 
@@ -118,11 +120,12 @@ def test_traffic_is_the_same_for_the_same_seed_and_all_answers_keep_to_the_schem
         assert one.answer.is_error or validators[one.tool].is_valid(one.answer.value), one
 
 
-@pytest.mark.parametrize("name", TEMPLATES)
-def test_without_faults_the_agent_ends_right_at_every_kind_of_task(name, stage):
-    (one, two) = tasks(stage.world, 3, 2, [name])
-    runs = run_episode(Nothing(), Episode([one]), stage) + run_episode(Nothing(), Episode([two]), stage)
-    assert [run.outcome for run in runs] == ["success", "success"]
+def test_without_faults_the_agent_ends_right_at_every_kind_of_task(stage):
+    ends = {
+        name: [run_episode(Nothing(), Episode([task]), stage)[0].outcome for task in tasks(stage.world, 3, 2, [name])]
+        for name in TEMPLATES
+    }
+    assert ends == {name: ["success"] * 2 for name in TEMPLATES}
 
 
 # --- The agent ---
@@ -144,7 +147,7 @@ RIGHT, OTHER = Told('{"price": 5}'), Told('{"cost": 5}')
 DOUBTED, WITHHELD = Told('{"price": 9} [may be wrong]', "doubted"), Told("blocked: call the tool again", "withheld")
 
 
-@pytest.mark.parametrize(
+@over(
     ("told", "answer", "calls"),
     [
         ((RIGHT,), 5, 1),
@@ -401,15 +404,11 @@ def test_the_score_is_counted_from_the_runs():
     assert goal_lines([OURS]) == []
 
 
-def test_the_page_and_its_pictures_are_made_of_the_rows_alone(tmp_path):
+def test_the_page_is_made_of_the_rows_alone():
     text = page([OURS, NONE])
     assert text == page([NONE, OURS])
     assert "| none | scripted | 100.0% | 0.0% | 100.0% |" in text
     assert "| noop | 8 | 100.0% (0.0%) | 25.0% (25.0%) |" in text
-    pictures([NONE, OURS], tmp_path)
-    first = [(tmp_path / name).read_text() for name in (ENDS, KINDS_PICTURE)]
-    pictures([OURS, NONE], tmp_path)
-    assert [(tmp_path / name).read_text() for name in (ENDS, KINDS_PICTURE)] == first
 
 
 def test_the_board_takes_rows_and_refuses_what_is_none(tmp_path):

@@ -12,6 +12,8 @@ from measurements import machine
 from speed_tables import speed_lines, speed_rows
 from tables import Line, judged, markdown, tally
 
+from ..rows import over
+
 CLEAN, SPOILED, FEW, REFERENCE, REVIEWED = (plan.name for plan in RUNS)
 NAN = float("nan")
 
@@ -52,7 +54,6 @@ class Ended:
     peer: float | None
     floor: float | None
     peer_missing: str = ""
-    build: str = "pure Python"
 
     def p50(self, name):
         return getattr(self, name)
@@ -77,7 +78,7 @@ def whole(outcomes=None, standings=()):
     return document({"CPUs": "2"}, "python benchmarks/measurements.py", commands, outcomes, standings)
 
 
-@pytest.mark.parametrize(
+@over(
     ("goal", "figure", "outcome"),
     [
         (Goal("at most", 0.015, as_share), 0.015, "reached"),
@@ -99,8 +100,8 @@ def test_outcome_says_reached_or_by_how_much_it_was_missed(goal, figure, outcome
     assert goal.outcome(figure) == outcome
 
 
-@pytest.mark.parametrize("show", [as_share, as_score, as_points, as_ratio])
-@pytest.mark.parametrize("figure", [None, NAN])
+@over("show", [as_share, as_score, as_points, as_ratio])
+@over("figure", [None, NAN])
 def test_a_figure_that_is_not_there_is_a_dash(show, figure):
     assert show(figure) == "–"
 
@@ -201,7 +202,7 @@ def test_document_has_every_section_and_its_command():
     text = whole(standings=[Ended("1 KB", "calibrated", 10e-6, 150e-6, 2e-6)])
     for plan in RUNS:
         assert f"`{command(plan, ROOT / 'eval.py', ROOT / 'data')}`" in text
-    assert "| 1 KB | calibrated | pure Python | 10.0 µs |" in text
+    assert "| 1 KB | calibrated | 10.0 µs |" in text
     assert "| tools with 3+ other calls | 0 | – | – | ≥ 0.920 | not measured |" in text
     assert str(ROOT) not in text
 

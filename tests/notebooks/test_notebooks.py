@@ -168,13 +168,12 @@ def test_form_takes_out_what_running_leaves() -> None:
 def test_a_picture_without_words_fails_its_cell(tmp_path: Path) -> None:
     plot = "from matplotlib import pyplot as plt\nplt.plot([1, 2])\nplt.title('Two')\n"
     notebook = nbformat.v4.new_notebook()
-    notebook.cells = [nbformat.v4.new_code_cell(WATCH), nbformat.v4.new_code_cell(f"{plot}plt.xlabel('n')\nplt.show()")]
-    execute(notebook, tmp_path, os.environ)
-    assert pictures(notebook.cells[1]) == 1
+    cells = [WATCH, f"{plot}plt.xlabel('n')\nplt.show()", f"{plot}plt.show()"]
+    notebook.cells = [nbformat.v4.new_code_cell(cell) for cell in cells]
 
-    notebook.cells[1] = nbformat.v4.new_code_cell(f"{plot}plt.show()")
     with pytest.raises(CellExecutionError, match="a picture whose axis is not explained"):
         execute(notebook, tmp_path, os.environ)
+    assert pictures(notebook.cells[1]) == 1
 
 
 def test_kernel_is_this_interpreter_and_an_assertion_that_fails_is_told(tmp_path: Path) -> None:

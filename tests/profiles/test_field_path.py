@@ -13,6 +13,8 @@ from agentguard.verification._contract import Contract
 from agentguard.verification._document import read
 from agentguard.verification.profile import FieldPath, ToolProfile, parse_profile, place_of
 
+from ..rows import over
+
 KEYS = st.text(min_size=1, max_size=8).filter(lambda key: key == key.strip() and not set(key) & set(".[]"))
 STEPS = st.lists(KEYS | st.just("[]"), min_size=1, max_size=10).map(tuple)
 HOSTILE = st.text(alphabet=[*".[]*'\" 0a\n\t$@", "\ud800", "\u202e", "é"], max_size=30) | st.text(max_size=30)
@@ -50,7 +52,7 @@ def test_what_is_written_instead_is_a_path(text: str) -> None:
         FieldPath.parse(literal_eval(instead))
 
 
-@pytest.mark.parametrize(
+@over(
     ("text", "fault"),
     [
         ("", "'' is empty; write it like 'quote.price' or 'rows[].id'"),
@@ -87,12 +89,12 @@ def test_a_profile_with_any_path_parses_or_raises_a_profile_error(field: str, te
     parses_or_raises(field, text)
 
 
-@pytest.mark.parametrize("field", ["required_fields", "forbidden_fields", "echoes"])
-@pytest.mark.parametrize("piece", ["a.", "[]", "[", ".", "]", "[0]", "['a']", " ", "[1:"])
+@over("field", ["required_fields", "forbidden_fields", "echoes"])
+@over("piece", ["a.", "[]", "[", ".", "]", "[0]", "['a']", " ", "[1:"])
 def test_a_profile_with_a_very_long_path_raises_a_profile_error(field: str, piece: str) -> None:
     with pytest.raises(ProfileError):
-        parse_profile({"name": "t", field: {piece * 100_000: "id"} if field == "echoes" else [piece * 100_000]})
-    parses_or_raises(field, piece * 100_000)
+        parse_profile({"name": "t", field: {piece * 20_000: "id"} if field == "echoes" else [piece * 20_000]})
+    parses_or_raises(field, piece * 20_000)
 
 
 def parses_or_raises(field: str, text: str) -> None:

@@ -9,6 +9,8 @@ from agentguard.errors import ProfileError
 from agentguard.verification import ToolProfile
 from agentguard.verification.profile import DeclaredEcho, parse_profile
 
+from ..rows import over
+
 
 def faults(**fields: Any) -> dict[str, str]:
     """The message of each problem, by field."""
@@ -24,7 +26,7 @@ def test_what_a_lasting_change_does_is_the_profiles_choice() -> None:
     assert (chosen.max_blocks, chosen.adopt_after, chosen.allow_errors) == (0, 1, True)
 
 
-@pytest.mark.parametrize(
+@over(
     ("field", "value"),
     [("max_blocks", -1), ("max_blocks", True), ("max_blocks", "3"), ("adopt_after", 0), ("adopt_after", 2.5)],
 )
@@ -49,7 +51,7 @@ def test_a_mapping_with_a_path_alone_is_the_path() -> None:
     assert ToolProfile(name="t", echoes={"a": {"path": "b"}}) == ToolProfile(name="t", echoes={"a": "b"})
 
 
-@pytest.mark.parametrize(
+@over(
     ("echo", "field"),
     [
         ({"path": "[].id", "rows": "all"}, "echoes.a.rows"),
@@ -95,7 +97,7 @@ ENDLESS: list[Any] = []
 ENDLESS.append(ENDLESS)
 
 
-@pytest.mark.parametrize(
+@over(
     ("value", "field", "why"),
     [
         ({"tool": "get", "args": {"id": "$.arg.id"}}, "confirm.args.id", "did you mean '$.args.id'?"),

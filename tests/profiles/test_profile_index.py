@@ -11,6 +11,8 @@ from agentguard.verification import ToolProfile
 from agentguard.verification import profile as module
 from agentguard.verification.profile import ProfileIndex
 
+from ..rows import over
+
 
 def profile(name: str, *aliases: str) -> ToolProfile:
     return ToolProfile(name=name, aliases=aliases)
@@ -41,7 +43,7 @@ def test_the_pattern_with_the_longest_literal_part_wins() -> None:
     assert found(index, "tie_a") == "*tie_a", "of two equally long the one added last"
 
 
-@pytest.mark.parametrize("name", ["search?", "search[ab]", "a.b", "a+", "^a$", "search\n", r"\d"])
+@over("name", ["search?", "search[ab]", "a.b", "a+", "^a$", "search\n", r"\d"])
 def test_only_the_star_is_special(name: str) -> None:
     index = ProfileIndex([profile(name), profile(f"x{name}*")])
     assert found(index, name) == name
@@ -175,7 +177,7 @@ def oracle(profiles: list[ToolProfile], tool: str) -> set[str]:
     return best[max(best)] if best else set()
 
 
-@pytest.mark.parametrize(
+@over(
     ("pattern", "matching", "other"),
     [
         ("a*a", ["aa", "aba"], ["a", "ab"]),

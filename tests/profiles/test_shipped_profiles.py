@@ -6,17 +6,19 @@ means than the engine's own: jsonschema_rs as it comes, and the length of the se
 
 import ast
 import re
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import jsonschema_rs
 import orjson
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentguard.verification import ToolProfile, VerificationEngine, load_profiles
+from agentguard.verification import ToolProfile, VerificationEngine, VerificationResult, load_profiles
 from agentguard.verification.profile import ProfileIndex
+
+from ..rows import over
 
 FOLDER = Path(__file__).parents[2] / "profiles"
 PROFILES = load_profiles()
@@ -352,10 +354,17 @@ def as_read(result: Any) -> Any:
     return result
 
 
+@cache
+def validator_of(tool: str) -> Any:
+    schema = profile_of(tool).output_schema
+    return None if schema is None else jsonschema_rs.validator_for(schema)
+
+
 def broken_contracts(sample: Sample) -> set[str]:
     profile, value = profile_of(sample.tool), as_read(sample.result)
     broken = set()
-    if profile.output_schema is not None and not jsonschema_rs.validator_for(profile.output_schema).is_valid(value):
+    validator = validator_of(sample.tool)
+    if validator is not None and not validator.is_valid(value):
         broken.add("schema")
     if profile.max_response_length is not None and len(orjson.dumps(value)) > profile.max_response_length:
         broken.add("length")
@@ -365,15 +374,13 @@ def broken_contracts(sample: Sample) -> set[str]:
     return broken
 
 
-@pytest.mark.parametrize("name", GENUINE)
-def test_a_genuine_result_breaks_nothing(name: str) -> None:
-    assert broken_contracts(GENUINE[name]) == set()
+def test_a_genuine_result_breaks_nothing() -> None:
+    assert {name: broken for name, sample in GENUINE.items() if (broken := broken_contracts(sample))} == {}
 
 
-@pytest.mark.parametrize("name", CORRUPTED)
-def test_a_corrupted_result_breaks_the_contract_meant_for_it(name: str) -> None:
-    contract, sample = CORRUPTED[name]
-    assert broken_contracts(sample) == {contract}
+def test_a_corrupted_result_breaks_the_contract_meant_for_it() -> None:
+    broken = {name: broken_contracts(sample) for name, (_, sample) in CORRUPTED.items()}
+    assert broken == {name: {contract} for name, (contract, _) in CORRUPTED.items()}
 
 
 def test_every_profile_has_both_kinds_of_sample() -> None:
@@ -382,24 +389,25 @@ def test_every_profile_has_both_kinds_of_sample() -> None:
     assert {profile_of(sample.tool).name for _, sample in CORRUPTED.values()} == everything
 
 
-@pytest.mark.parametrize("mode", ["calibrated", "reference"])
-@pytest.mark.parametrize("name", GENUINE)
-def test_the_engine_accepts_a_genuine_result(name: str, mode: Any) -> None:
-    sample = GENUINE[name]
+def judged(sample: Sample, mode: Any) -> VerificationResult:
     engine = VerificationEngine(mode, profiles=PROFILES)
-    verdict = engine.verify(sample.tool, args=sample.args, result=sample.result, execution_time_ms=sample.ms)
-    assert verdict.verdict == "accept"
-    assert [signal for signal, said in verdict.signals.items() if said.fired] == []
+    return engine.verify(sample.tool, args=sample.args, result=sample.result, execution_time_ms=sample.ms)
 
 
-@pytest.mark.parametrize("mode", ["calibrated", "reference"])
-@pytest.mark.parametrize("name", CORRUPTED)
-def test_the_engine_does_not_accept_a_broken_schema(name: str, mode: Any) -> None:
-    contract, sample = CORRUPTED[name]
-    engine = VerificationEngine(mode, profiles=PROFILES)
-    verdict = engine.verify(sample.tool, args=sample.args, result=sample.result, execution_time_ms=sample.ms)
-    assert verdict.signals[f"{contract}_{'mismatch' if contract == 'schema' else 'anomaly'}"].fired
-    assert verdict.verdict in ({"flag", "block"} if contract == "schema" else {"accept", "flag", "block"})
+@over("mode", ["calibrated", "reference"])
+def test_the_engine_accepts_a_genuine_result(mode: Any) -> None:
+    for name, sample in GENUINE.items():
+        verdict = judged(sample, mode)
+        assert verdict.verdict == "accept", name
+        assert [signal for signal, said in verdict.signals.items() if said.fired] == [], name
+
+
+@over("mode", ["calibrated", "reference"])
+def test_the_engine_does_not_accept_a_broken_schema(mode: Any) -> None:
+    for name, (contract, sample) in CORRUPTED.items():
+        verdict = judged(sample, mode)
+        assert verdict.signals[f"{contract}_{'mismatch' if contract == 'schema' else 'anomaly'}"].fired, name
+        assert verdict.verdict in ({"flag", "block"} if contract == "schema" else {"accept", "flag", "block"}), name
 
 
 def test_tavily_repeats_the_query() -> None:
@@ -420,10 +428,10 @@ ENVELOPES = {
 }
 
 
-@pytest.mark.parametrize("envelope", ENVELOPES)
-@pytest.mark.parametrize("profile", PROFILES, ids=lambda profile: profile.name)
-def test_every_tool_may_answer_in_a_common_envelope(profile: ToolProfile, envelope: str) -> None:
-    assert broken_contracts(Sample(profile.name, ENVELOPES[envelope], 1000)) == set()
+def test_every_tool_may_answer_in_a_common_envelope() -> None:
+    for profile in PROFILES:
+        for envelope, result in ENVELOPES.items():
+            assert broken_contracts(Sample(profile.name, result, 1000)) == set(), (profile.name, envelope)
 
 
 @given(st.text(min_size=1))
@@ -431,28 +439,30 @@ def test_every_tool_may_answer_in_any_words(text: str) -> None:
     words = f"Answer: {text.encode('utf-8', 'replace').decode()}"
     for profile in PROFILES:
         if profile.output_schema is not None:
-            assert jsonschema_rs.validator_for(profile.output_schema).is_valid(words), profile.name
+            assert validator_of(profile.name).is_valid(words), profile.name
 
 
-@pytest.mark.parametrize("profile", PROFILES, ids=lambda profile: profile.name)
-def test_no_profile_asks_for_fields_of_a_tool_that_may_answer_in_text(profile: ToolProfile) -> None:
-    assert not profile.required_fields
-    assert not profile.response_patterns
-    assert profile.min_response_length is None
+def test_no_profile_asks_for_fields_of_a_tool_that_may_answer_in_text() -> None:
+    for profile in PROFILES:
+        asked = profile.required_fields, profile.response_patterns, profile.min_response_length
+        assert not any(asked), profile.name
+        assert asked[2] is None, profile.name
 
 
-@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.yaml")), ids=lambda path: path.stem)
-def test_every_limit_says_where_it_comes_from(path: Path) -> None:
+def test_every_limit_says_where_it_comes_from() -> None:
     """A comment stands on the line of each limit or in the lines right above it."""
-    lines = path.read_text(encoding="utf-8").splitlines()
-    assert lines[0].startswith("# "), "the file begins with what it is about"
     limits = r"\s*(?:- )?(expected_latency_ms|m(?:ax|in)_response_length|echoes|\w+: .*(maximum|maxItems|maxLength): )"
-    for number, line in enumerate(lines):
-        if re.match(limits, line) and "properties" not in line:
-            near = lines[max(0, number - 4) : number + 1]
-            assert any("#" in re.sub(r'"[^"]*"', "", text) for text in near), (
-                f"{path.name}:{number + 1}: {line.strip()}"
-            )
+    paths = sorted(FOLDER.glob("*.yaml"))
+    assert len(paths) == len(PROFILES)
+    for path in paths:
+        lines = path.read_text(encoding="utf-8").splitlines()
+        assert lines[0].startswith("# "), f"{path.name} begins with what it is about"
+        for number, line in enumerate(lines):
+            if re.match(limits, line) and "properties" not in line:
+                near = lines[max(0, number - 4) : number + 1]
+                assert any("#" in re.sub(r'"[^"]*"', "", text) for text in near), (
+                    f"{path.name}:{number + 1}: {line.strip()}"
+                )
 
 
 def test_names_are_found_as_hosts_write_them() -> None:

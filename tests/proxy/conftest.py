@@ -119,6 +119,7 @@ class Proxied:
         self.process = subprocess.Popen(
             [PROGRAM, "proxy", *options, *target],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, **(env or {})},
+            pipesize=-1 if reads_log else 4_096,  # where the system lets us: fewer lines fill it
         )  # fmt: skip
         self._watch = threading.Timer(60, self.process.kill)  # whoever waits for one that hangs is let go
         self._watch.daemon = True
@@ -158,6 +159,14 @@ class Proxied:
         self._watch.cancel()
         return code, rest, b"".join(self._said).decode()
 
+    def close(self) -> None:
+        """Kill it, where it has not ended."""
+        self.process.kill()
+        self.process.wait()
+        for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
+            if stream is not None:
+                stream.close()
+
 
 @pytest.fixture
 def proxied(tmp_path: Path) -> Iterator[Callable[..., Proxied]]:
@@ -169,8 +178,4 @@ def proxied(tmp_path: Path) -> Iterator[Callable[..., Proxied]]:
 
     yield begin
     for each in begun:
-        each.process.kill()
-        each.process.wait()
-        for stream in (each.process.stdin, each.process.stdout, each.process.stderr):
-            if stream is not None:
-                stream.close()
+        each.close()

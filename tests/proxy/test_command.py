@@ -6,7 +6,8 @@ import json
 import signal
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -27,11 +28,19 @@ runner = CliRunner()
 WRONG = text("There should be plenty left.")
 
 
-@pytest.fixture
-def profiles(tmp_path: Path) -> str:
-    (tmp_path / "profiles").mkdir()
-    (tmp_path / "profiles" / "stock.yaml").write_text("required_fields: [sku, count]\n")
-    return str(tmp_path / "profiles")
+@pytest.fixture(scope="module")
+def profiles(tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("profiles")
+    (folder / "stock.yaml").write_text("required_fields: [sku, count]\n")
+    return str(folder)
+
+
+@pytest.fixture(scope="module")
+def enforcing(tmp_path_factory: pytest.TempPathFactory, profiles: str) -> Iterator[Proxied]:
+    """One process for all tests that neither end it nor read what it said."""
+    state = {"XDG_STATE_HOME": str(tmp_path_factory.mktemp("state"))}
+    with closing(Proxied("--enforce", "--profiles", profiles, env=state)) as proxy:
+        yield proxy
 
 
 def test_observing_is_the_default_and_is_said(proxied: Begin, profiles: str) -> None:
@@ -45,13 +54,11 @@ def test_observing_is_the_default_and_is_said(proxied: Begin, profiles: str) -> 
     assert "plenty" not in said
 
 
-def test_enforcing_acts(proxied: Begin, profiles: str) -> None:
-    proxy = proxied("--enforce", "--profiles", profiles)
-    made = proxy.ask(call(1, result=WRONG))
+def test_enforcing_acts(enforcing: Proxied) -> None:
+    made = enforcing.ask(call(1, result=WRONG))
 
     assert made["result"]["isError"] is True
     assert "was blocked" in made["result"]["content"][0]["text"]
-    assert proxy.end()[0] == 0
 
 
 def test_whatever_either_side_says_passes_as_it_is(proxied: Begin) -> None:
@@ -71,54 +78,47 @@ def test_whatever_either_side_says_passes_as_it_is(proxied: Begin) -> None:
     assert "unread messages of the server 1" in said
 
 
-def test_what_the_server_asks_and_the_client_says_passes(proxied: Begin) -> None:
-    proxy = proxied("--enforce")
-    asked = proxy.ask(call("x", "ask"))
+def test_what_the_server_asks_and_the_client_says_passes(enforcing: Proxied) -> None:
+    asked = enforcing.ask(call("x", "ask"))
     assert asked == {"jsonrpc": "2.0", "id": "x", "method": "sampling/createMessage", "params": {"of": 1.5}}
     said = '{"jsonrpc":"2.0","id":"x","result":{"role":"assistant"}}'
 
-    assert proxy.ask(f"{said}\n".encode())["result"]["content"][0]["text"] == said
-    proxy.end()
+    assert enforcing.ask(f"{said}\n".encode())["result"]["content"][0]["text"] == said
 
 
-def test_a_long_line_passes(proxied: Begin) -> None:
-    proxy = proxied("--enforce")
+def test_a_long_line_passes(enforcing: Proxied) -> None:
     result = text("y" * 5_000_000)
 
-    assert proxy.ask(call(1, result=result))["result"] == result
-    proxy.end()
+    assert enforcing.ask(call(1, "other", result=result))["result"] == result
 
 
-def test_answers_may_overtake_one_another(proxied: Begin, profiles: str) -> None:
-    proxy = proxied("--enforce", "--profiles", profiles)
-    proxy.write(call(1, "late", result=text("a")), call(2, result=WRONG))
-    made = [json.loads(proxy.read()) for _ in range(2)]
+def test_answers_may_overtake_one_another(enforcing: Proxied) -> None:
+    enforcing.write(call(1, "late", result=text("a")), call(2, result=WRONG))
+    made = [json.loads(enforcing.read()) for _ in range(2)]
 
     assert [each["id"] for each in made] == [2, 1]
     assert made[0]["result"]["isError"] is True
     assert made[1]["result"] == text("a")
-    proxy.end()
 
 
-def test_nobody_waits_for_a_client_that_does_not_read(proxied: Begin) -> None:
+def test_nobody_waits_for_a_client_that_does_not_read(enforcing: Proxied) -> None:
     # The server fills every pipe with notifications while the client goes on writing.
-    proxy = proxied("--enforce")
     writing = threading.Thread(
-        target=proxy.write, args=(call(1, "flood", times=300, size=10_000), *([call(2, x="z" * 10_000)] * 100))
+        target=enforcing.write,
+        args=(call(1, "flood", times=300, size=10_000), *([call(2, "other", x="z" * 10_000)] * 100)),
     )
     writing.start()
-    got = [json.loads(proxy.read()) for _ in range(401)]
+    got = [json.loads(enforcing.read()) for _ in range(401)]
     writing.join()
 
     assert sum("result" in each for each in got) == 101
-    proxy.end()
 
 
 def test_nobody_waits_for_a_client_that_does_not_read_what_is_logged(proxied: Begin, profiles: str) -> None:
     # More lines than a pipe and the queue before it hold.
     command = (sys.executable, str(SERVER))
     proxy = proxied("--profiles", profiles, command=command, reads_log=False)
-    for number in range(2_000):
+    for number in range(1_200):
         proxy.ask(call(number, n=number, result=WRONG))
 
     assert proxy.end()[0] == 0

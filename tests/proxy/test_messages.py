@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 
 from agentguard.proxy._messages import Lines, key_of, read_exactly, read_message, write_message
 
+from ..rows import over
+
 
 def chunked(data: bytes, cuts: list[int]) -> list[bytes]:
     at = sorted({0, len(data), *(cut % (len(data) + 1) for cut in cuts)})
@@ -55,7 +57,7 @@ def test_what_a_lenient_client_reads_is_read(data: bytes) -> None:
     assert set(read_message(data)) == {"a"}
 
 
-@pytest.mark.parametrize("data", [b"", b"{", b"hello", b"[" * 200_000, b'{"a": 1} x'])
+@over("data", [b"", b"{", b"hello", b"[" * 200_000, b'{"a": 1} x'])
 def test_what_is_no_message_is_refused(data: bytes) -> None:
     with pytest.raises(ValueError, match=r".*"):
         read_message(data)
@@ -80,11 +82,11 @@ def test_what_is_written_is_one_line_that_reads_the_same(message: Any) -> None:
     assert json.loads(written) == message
 
 
-@pytest.mark.parametrize(("one", "other"), [(7, "7"), (7, 7.0), (16, "0x10"), ("", 0), (" 7 ", 7), (1000, "1e3")])
+@over(("one", "other"), [(7, "7"), (7, 7.0), (16, "0x10"), ("", 0), (" 7 ", 7), (1000, "1e3")])
 def test_ids_that_a_client_takes_for_the_same_find_the_same_request(one: Any, other: Any) -> None:
     assert key_of(one) == key_of(other)
 
 
-@pytest.mark.parametrize(("one", "other"), [(7, 8), ("a", "b"), (1, True), (0, None), ("7", "seven")])
+@over(("one", "other"), [(7, 8), ("a", "b"), (1, True), (0, None), ("7", "seven")])
 def test_other_ids_do_not(one: Any, other: Any) -> None:
     assert key_of(one) != key_of(other)

@@ -18,6 +18,7 @@ from agentguard.proxy._pins import FIELDS, Pages, Pin, differences
 from agentguard.stores import MemoryStore
 from agentguard.verification._changes import changes_in, decide
 
+from ..rows import over
 from .conftest import answer, call, line, passed, text
 
 ADD = {"name": "add", "description": "Adds two numbers.", "inputSchema": {"type": "object"}}
@@ -68,7 +69,7 @@ def test_what_is_pinned_stays_after_a_restart(guarding: Make, path: Path, caplog
     ]
 
 
-@pytest.mark.parametrize("field", FIELDS)
+@over("field", FIELDS)
 def test_each_field_counts(field: str) -> None:
     tool = {"name": "a", **{name: {"v": 1} for name in FIELDS}}
     entry = {name: {"v": 1} for name in FIELDS}

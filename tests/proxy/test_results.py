@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from agentguard.guard import Judgement
 from agentguard.proxy._results import is_tool_result, marked, read_result
 
+from ..rows import over
 from .conftest import text
 
 IMAGE = {"type": "image", "data": "AAAA" * 100, "mimeType": "image/png"}
 NOTICE = Judgement("replace", None, "It was withheld.")
 
 
-@pytest.mark.parametrize(
-    ("result", "value"),
-    [
+@over(("result", "value"), [
         (text("18 degrees"), "18 degrees"),
         (text("a", '{"n": 1}'), ["a", {"n": 1}]),
         ({"content": []}, []),
@@ -34,8 +32,7 @@ NOTICE = Judgement("replace", None, "It was withheld.")
         ({"structuredContent": {"result": [1]}}, {"result": [1]}),
         ({"content": "no list"}, []),
         ({"content": ["no block", None]}, ["no block", None]),
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_what_is_judged(result: Any, value: Any) -> None:
     assert read_result(result).value == value
 
@@ -46,15 +43,12 @@ def test_contents_count_where_they_say_something_else_than_the_structured_form()
     assert read_result({"structuredContent": {"n": 1}, **text("mail ada@example.org")}).beside == "mail ada@example.org"
 
 
-@pytest.mark.parametrize(
-    ("result", "expected"),
-    [
+@over(("result", "expected"), [
         (text("a"), True), ({"isError": True}, True), ({"structuredContent": {}}, True),
         ({"resultType": "complete", **text("a")}, True),
         ({"resultType": "input_required", "content": []}, False),
         ({"task": {"taskId": "7"}}, False), ({}, False), (None, False), ([], False),
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_what_a_tools_result_is(result: Any, expected: bool) -> None:
     assert is_tool_result(result) is expected
 

@@ -159,9 +159,11 @@ def test_everything_a_server_has_comes_through(by: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("by", CLIENT_NAMES)
 def test_everything_at_a_url_comes_through(by: str, url: str, front: str, tmp_path: Path) -> None:
     direct = done(by, {"url": url}, EVERYTHING)
-    on_stdio = done(by, before(url, tmp_path), EVERYTHING)
 
     assert steady(done(by, {"url": front}, EVERYTHING)) == steady(direct)
+    if by not in ("python 1", "typescript 2"):  # on stdio each client is met above, and here the URL by one of each
+        return
+    on_stdio = done(by, before(url, tmp_path), EVERYTHING)
     assert steady(on_stdio["calls"]) == steady(direct["calls"])
     assert steady(on_stdio).get("heard") == steady(direct).get("heard")
 

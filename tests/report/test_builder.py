@@ -19,6 +19,8 @@ from agentguard.report._series import drift_alarms
 from agentguard.verification import SignalResult, VerificationEngine, VerificationResult, VerificationTier
 from agentguard.verification.types import ToolCall, Verdict, VerdictCounts
 
+from ..rows import over
+
 
 def result(
     tool: str = "search", verdict: Verdict = "accept", posterior: float = 0.1, **more: Any
@@ -86,7 +88,7 @@ def test_what_was_learned_is_the_portrait_of_the_tool(shop: ReportData) -> None:
     assert {"id", "total", "items[].sku"} <= {field.path for kind in found.kinds for field in kind.fields}
 
 
-@pytest.mark.parametrize(
+@over(
     ("detail", "numbers"),
     [
         ("the EWMA of size is beyond its control limit", {"size"}),
@@ -226,20 +228,20 @@ def shared() -> list[Any]:
     return made
 
 
-@pytest.mark.parametrize(
-    "value",
-    [Cursed(), {"a": Cursed()}, b"\xff", {1: {2, 3}}, float("nan"), "\ud800", 10**5_000, shared()],
-    ids=["object", "nested", "bytes", "keys", "nan", "surrogate", "digits", "shared"],
-)
+@over("value", [Cursed(), {"a": Cursed()}, b"\xff", {1: {2, 3}}, float("nan"), "\ud800", 10**5_000, shared()])
 def test_any_object_may_be_shown(value: Any) -> None:
+    assert_it_may_be_shown(value)
+
+
+def test_an_object_that_cannot_be_asked_for_its_class_may_be_shown() -> None:
+    assert_it_may_be_shown(Proxy())
+
+
+def assert_it_may_be_shown(value: Any) -> None:
     builder = ReportBuilder(content=True)
     builder.add(ToolCall("t", value, value, value), result("t", "block", 0.9))
 
     assert data(builder).worst[0].content is not None
-
-
-def test_an_object_that_cannot_be_asked_for_its_class_may_be_shown() -> None:
-    test_any_object_may_be_shown(Proxy())
 
 
 @given(st.floats(-1e300, 1e300))
@@ -264,10 +266,10 @@ def test_memory_does_not_grow_with_the_log() -> None:
         add(200)  # what is made once is made now
         gc.collect()
         before = tracemalloc.get_traced_memory()[0]
-        add(4_000)
+        add(2_000)
         gc.collect()  # what nothing holds any more does not count
         grown = tracemalloc.get_traced_memory()[0] - before
     finally:
         tracemalloc.stop()
 
-    assert grown < 100_000  # 4,000 calls kept would be a megabyte and more
+    assert grown < 100_000  # 2,000 calls kept would be half a megabyte and more

@@ -46,6 +46,8 @@ from agentguard.report._records import (
 from agentguard.verification.statistics import log_odds
 from agentguard.verification.types import VerdictCounts
 
+from ..rows import over
+
 
 def parts(drawn: Figure | Element, tag: str, kind: str | None = None) -> list[dict[str, str]]:
     """Attributes of the elements of a picture, in their order."""
@@ -253,13 +255,10 @@ def test_no_posterior_breaks_the_picture(posterior: float) -> None:
 # --- Scales ---
 
 
-@pytest.mark.parametrize(
-    ("low", "high", "expected"),
-    [
+@over(("low", "high", "expected"), [
         (8.0, 12.0, [8.0, 9.0, 10.0, 11.0, 12.0]), (0.3, 0.9, [0.4, 0.6, 0.8]), (95.0, 310.0, [100.0, 200.0, 300.0]),
         (1.0, 1e9, [1.0, 100.0, 1e4, 1e6, 1e8]), (3.0, 45.0, [5.0, 10.0, 20.0]), (7.0, 7.0, []),
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_round_numbers_between_two(low: float, high: float, expected: list[float]) -> None:
     assert ticks(math.log(low), math.log(high), "log") == expected
 

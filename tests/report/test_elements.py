@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from agentguard._pages import clean
 from agentguard.report._charts import ATTRIBUTES, TAGS, Element, h
 
+from ..rows import over
+
 
 class Seen(HTMLParser):
     """What a reader of HTML finds: tags with their attributes, and text."""
@@ -55,13 +57,13 @@ def test_any_text_stays_text_in_elements_and_attributes(inner: str, said: str, t
     assert "".join(found.text) == clean(title) + clean(inner) * 2
 
 
-@pytest.mark.parametrize("tag", ["script", "iframe", "img", "object", "foreignObject", "link", "base", "form", "use"])
+@over("tag", ["script", "iframe", "img", "object", "foreignObject", "link", "base", "form", "use"])
 def test_what_could_act_or_ask_cannot_be_written(tag: str) -> None:
     with pytest.raises(ValueError, match="no picture has"):
         h(tag)
 
 
-@pytest.mark.parametrize("name", ["onclick", "onload", "style", "src", "srcset", "xlink:href", "action", "formaction"])
+@over("name", ["onclick", "onload", "style", "src", "srcset", "xlink:href", "action", "formaction"])
 def test_no_handler_style_or_address_can_be_written(name: str) -> None:
     options: dict[str, Any] = {name: "x"}
     with pytest.raises(ValueError, match="no element has"):

@@ -15,6 +15,8 @@ from agentguard.verification._changes import change_event
 from agentguard.verification.statistics import log_odds
 from agentguard.verification.types import VerdictCounts
 
+from ..rows import over
+
 HOUR = 3_600.0
 
 
@@ -101,13 +103,10 @@ def test_hours_without_counts_are_those_of_the_records() -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
+@over("changes", [
         {"posterior": "high"}, {"posterior": 1.5}, {"prior": -1}, {"verdict": "deny"}, {"propensity": 0},
         {"nats": [1, 2]}, {"nats": {"a": "b"}}, {"tool": None, "nats": None},
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_a_record_that_is_none_is_passed_over(changes: dict[str, object]) -> None:
     store = MemoryStore()
     audit(store)
@@ -118,7 +117,7 @@ def test_a_record_that_is_none_is_passed_over(changes: dict[str, object]) -> Non
     html_of(found)
 
 
-@pytest.mark.parametrize("call_id", [None, 7, ["c"], {"c": 1}, "<script>"])
+@over("call_id", [None, 7, ["c"], {"c": 1}, "<script>"])
 def test_whatever_names_a_call(call_id: object) -> None:
     store = MemoryStore()
     audit(store, call_id=call_id, session_id=call_id)

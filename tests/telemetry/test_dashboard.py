@@ -6,10 +6,11 @@ import json
 import re
 from typing import Any
 
-import pytest
 from prometheus_client import CollectorRegistry
 
 from agentguard.telemetry import PrometheusObserver, dashboard
+
+from ..rows import over
 
 WORDS = {"by", "without", "on", "ignoring", "or", "and", "unless", "group_left", "group_right", "offset", "bool"}
 LABELS = {"tool", "verdict", "signal", "state", "le"}
@@ -45,7 +46,7 @@ def labels_in(expression: str) -> set[str]:
     return {label.strip() for group in grouped for label in group.split(",")} | set(matched)
 
 
-@pytest.mark.parametrize("expression", EXPRESSIONS)
+@over("expression", EXPRESSIONS)
 def test_each_query_names_what_is_exported(expression: str) -> None:
     assert metrics_in(expression)
     assert metrics_in(expression) <= exported()
@@ -79,7 +80,7 @@ def test_it_is_a_dashboard_that_can_be_imported_anywhere() -> None:
     assert used == set(variables)
 
 
-@pytest.mark.parametrize("panel", BOARD["panels"], ids=lambda panel: str(panel["title"]))
+@over("panel", BOARD["panels"])
 def test_each_panel_asks_the_chosen_source_and_lies_within_the_grid(panel: dict[str, Any]) -> None:
     source = {"type": "prometheus", "uid": "${datasource}"}
     assert panel["datasource"] == source

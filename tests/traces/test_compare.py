@@ -15,6 +15,8 @@ from agentguard.traces._replay import MAX_TOOLS, OTHER_TOOLS
 from agentguard.verification import SignalResult, ToolCall, VerificationEngine, VerificationResult, VerificationTier
 from agentguard.verification.types import Verdict
 
+from ..rows import over
+
 TIER = VerificationTier.TIER_1
 
 
@@ -72,7 +74,7 @@ def test_verdicts_are_counted_from_and_to_by_tool() -> None:
     assert [tool.mean_shift for tool in found.tools] == pytest.approx([(-0.6 - 0.2 + 0.6) / 3, 0.4])
 
 
-@pytest.mark.parametrize(
+@over(
     ("pairs", "worst"),
     [
         ([(0.1, 0.1), (0.9, 0.9)], None),

@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from agentguard.traces import _documents
 from agentguard.traces._documents import NOT_JSON, UNCLOSED, Element, Fault, elements, is_document
 
+from ..rows import over
+
 SCALARS = (
     st.none()
     | st.booleans()
@@ -130,9 +132,7 @@ def test_brackets_without_end_take_no_memory_worth_speaking_of() -> None:
         assert peak < 400_000  # a reference to each open bracket takes more than that
 
 
-@pytest.mark.parametrize(
-    ("head", "document"),
-    [
+@over(("head", "document"), [
         (b"[\n", True), (b'{\n  "messages": [', True), (b'[{"a": 1},\n {"a": 2}]', True),
         (b"\xef\xbb\xbf\n\n[\n{}\n]", True),
         (b'{"resourceSpans": [{"scopeSpans"', True), (b'[{"a": "no line feed as far as was looked', True),
@@ -140,7 +140,6 @@ def test_brackets_without_end_take_no_memory_worth_speaking_of() -> None:
         (b'{"tool": "a", "result": "cut of\n{"tool"', False), (b'{"tool": "a", "res', False),
         (b'{\n{"tool": "a"}\n', False), (b"", False), (b"x\n[", False), (b"[INFO] begun\n", False),
         (b"[1] a\n", False), (b'{"a": [1]}\n', False),
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_a_document_is_told_from_lines_by_how_it_begins(head: bytes, document: bool) -> None:
     assert is_document(head) is document

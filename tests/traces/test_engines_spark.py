@@ -36,7 +36,8 @@ pytestmark = [
 @pytest.fixture(scope="module")
 def session() -> Iterator[Any]:
     with spark_session("local[2]") as made:
-        made.conf.set("spark.sql.files.maxPartitionBytes", 64 * 1024)  # so that small files have several blocks
+        made.conf.set("spark.sql.files.maxPartitionBytes", 32 * 1024)  # so that small files have several blocks
+        made.conf.set("spark.sql.shuffle.partitions", 2)
         made.conf.set("spark.sql.files.openCostInBytes", 0)
         yield made
 
@@ -54,11 +55,11 @@ def line(rng: random.Random, number: int) -> bytes:
 
 @pytest.fixture(scope="module")
 def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Three files, 6,000 lines; names that need quoting, a byte order mark, and one file in a folder of its own."""
+    """Three files, 2,000 lines; names that need quoting, a byte order mark, and one file in a folder of its own."""
     folder = tmp_path_factory.mktemp("logs")
     (folder / "sub").mkdir()
     rng = random.Random(11)
-    for name, count in (("a [1] b*.jsonl", 3_000), ("c,%20é.jsonl", 2_000), ("sub/d.jsonl", 1_000)):
+    for name, count in (("a [1] b*.jsonl", 1_000), ("c,%20é.jsonl", 700), ("sub/d.jsonl", 300)):
         lines = b"\n".join(line(rng, number) for number in range(count))
         (folder / name).write_bytes(b"\xef\xbb\xbf" + lines)
     return folder
@@ -91,17 +92,17 @@ def test_counting_is_exact(log: Path, session: Any) -> None:
     whole = partial(read_traces(log))
 
     assert count_on_spark(log, session) == whole
-    assert whole.calls > 5_000
-    assert whole.broken > 50
+    assert whole.calls > 1_900
+    assert whole.broken > 15
 
 
-@pytest.mark.parametrize(("partitions", "opening"), [(1, 500), (16, 500), (16, OPENING)])
+@pytest.mark.parametrize(("partitions", "opening"), [(1, 500), (4, 500), (16, OPENING)])
 def test_verdicts_are_those_of_processes(log: Path, session: Any, partitions: int, opening: int) -> None:
     found = judge_on_spark(log, session, EngineSpec(), partitions, opening)
 
     assert untimed(found) == by_processes(log, partitions, opening)
     assert found.counts.flag + found.counts.block > 20
-    assert found.labels["swapped"].calls > 100
+    assert found.labels["swapped"].calls > 40
 
 
 def test_compressed_files_and_other_schemes_give_the_same(log: Path, session: Any, tmp_path: Path) -> None:
@@ -115,10 +116,10 @@ def test_compressed_files_and_other_schemes_give_the_same(log: Path, session: An
 def test_parquet_gives_what_its_rows_give(session: Any, tmp_path: Path) -> None:
     rng = random.Random(3)
     for name in ("a.parquet", "b.parquet"):
-        rows = [json.loads(item) for item in (line(rng, n) for n in range(800)) if b"latency" in item]
+        rows = [json.loads(item) for item in (line(rng, n) for n in range(200)) if b"latency" in item]
         columns = {key: [row[key] for row in rows] for key in ("tool", "latency_ms", "label")}
         texts = {key: [json.dumps(row[key]) for row in rows] for key in ("args", "result")}
-        pyarrow.parquet.write_table(pyarrow.table({**columns, **texts}), tmp_path / name, row_group_size=100)
+        pyarrow.parquet.write_table(pyarrow.table({**columns, **texts}), tmp_path / name, row_group_size=50)
 
     assert places(tmp_path, session) == sorted(item for item in read_lines(tmp_path) if isinstance(item, tuple))
     assert count_on_spark(tmp_path, session) == partial(parse(read_lines(tmp_path)))

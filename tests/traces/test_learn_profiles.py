@@ -18,6 +18,8 @@ from agentguard.verification import ToolCall, VerificationEngine
 from agentguard.verification._contract import Contract
 from agentguard.verification._document import read
 
+from ..rows import over
+
 
 def row(result: Any, args: Any = None, ms: float | None = None, tool: str = "t", line: int = 1) -> TraceRow:
     return TraceRow("calls.jsonl", line, ToolCall(tool, args, result, ms), None)
@@ -113,9 +115,7 @@ def test_repetition_is_no_evidence() -> None:
     assert drafted == "1 distinct answer to learn from, which bear no declaration"
 
 
-@pytest.mark.parametrize(
-    ("answers", "path", "declared"),
-    [
+@over(("answers", "path", "declared"), [
         pytest.param([{"n": n} for n in range(60)], "n", {"type": "number"}, id="few integers may yet be fractions"),
         pytest.param([{"n": n} for n in range(150)], "n", {"type": "integer"}, id="many integers are integers"),
         pytest.param([{"n": n / 2} for n in range(150)], "n", {"type": "number"}, id="numbers"),
@@ -126,8 +126,7 @@ def test_repetition_is_no_evidence() -> None:
         pytest.param([{"n": f"https://example.org/{n}"} for n in range(60)], "n", "uri", id="links"),
         pytest.param([{"n": f"{n:08x}-0000-4000-8000-000000000000"} for n in range(60)], "n", "uuid", id="uuids"),
         pytest.param([{"n": f"2024-05-01T10:{n:02d}:00Z"} for n in range(60)], "n", "date-time", id="times"),
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_types_and_formats(answers: list[Any], path: str, declared: Any) -> None:
     properties = fields_of([row(answer) for answer in answers]).get("output_schema", {}).get("properties", {})
 

@@ -23,6 +23,8 @@ from agentguard.traces._counts import (
 )
 from agentguard.verification import ToolCall
 
+from ..rows import over
+
 scalars = st.none() | st.booleans() | st.integers(-5, 2**70) | st.floats() | st.text(max_size=6) | st.just("2024-05-01")
 values = st.recursive(
     scalars,
@@ -139,7 +141,7 @@ def test_keys_that_are_data_are_one_place() -> None:
     assert sorted(partial([row(result)]).tools.entries["t"].places.entries) == ["", "/ok", "/~3", "/~3/t", "/~3/u"]
 
 
-@pytest.mark.parametrize("data", [{}, [], {"version": 1}, {"version": 2}, {"version": 2, "calls": "x"}, None])
+@over("data", [{}, [], {"version": 1}, {"version": 2}, {"version": 2, "calls": "x"}, None])
 def test_what_is_no_state_is_refused(data: Any) -> None:
     with pytest.raises(DataError, match="count the log again"):
         State.from_dict(data)

@@ -15,6 +15,8 @@ from agentguard.traces._inference import Declaration, Draft, draft_profile
 from agentguard.traces._profile_yaml import file_name, profile_yaml, write_profiles
 from agentguard.verification import ToolCall, load_profiles
 
+from ..rows import over
+
 AWKWARD = ["yes", "null", "~", "1e3", "0x1F", "a: b", "- a", "#x", "{a}", "'", '"\\', "../x", "é", "=", "<<"]
 UNPRINTABLE = ["\u2028", "\x85", "\ufeff", "\x00", "\U0001f600"]
 names = st.text(min_size=1, max_size=12) | st.sampled_from([*AWKWARD, *UNPRINTABLE])
@@ -53,7 +55,7 @@ def test_file_names_stay_in_the_folder_and_differ(one: str, other: str) -> None:
     assert (file_name(one).lower() == file_name(other).lower()) == (one == other)
 
 
-@pytest.mark.parametrize(
+@over(
     ("tool", "stem"),
     [
         ("get_weather", "get_weather"),

@@ -3,12 +3,13 @@
 import json
 import math
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from agentguard.traces._read import FIELDS, BrokenLine, TraceRow, parse_line
 from agentguard.verification import ToolCall
+
+from ..rows import over
 
 SECRET = "hunter2-do-not-repeat"
 
@@ -45,7 +46,7 @@ def test_names_of_a_tool_call_are_read_too() -> None:
     assert row.call == ToolCall("t", None, 1, 12.0, "4", "c9")
 
 
-@pytest.mark.parametrize("flag", [True, False, None, "yes", 1])
+@over("flag", [True, False, None, "yes", 1])
 def test_the_frameworks_own_flag_is_read(flag: object) -> None:
     row = parse(tool="t", result={"detail": "gone"}, is_error=flag)
 
@@ -71,9 +72,7 @@ def test_what_python_loggers_write_beyond_json_is_read() -> None:
     assert row.call.execution_time_ms == math.inf
 
 
-@pytest.mark.parametrize(
-    ("raw", "expected"),
-    [
+@over(("raw", "expected"), [
         (b"{", "not JSON (character 2)"),
         (b'{"tool": "t", "result": 1} x', "not JSON (character 28)"),
         (b'{"tool": "\xff", "result": 1}', "not UTF-8 text (byte 11)"),
@@ -102,13 +101,12 @@ def test_what_python_loggers_write_beyond_json_is_read() -> None:
         (b"[" * 100_000, "not usable JSON: nested too deeply"),
         (b'{"tool": "t", "result": NaN, "args": 1' + b"0" * 5000 + b"}",
          "not usable JSON: a number has too many digits"),
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_reasons(raw: bytes, expected: str) -> None:
     assert reason(raw) == expected
 
 
-@pytest.mark.parametrize(
+@over(
     "raw",
     [
         f"{SECRET}".encode(),

@@ -5,7 +5,6 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,6 +12,8 @@ from agentguard.content._results import cut
 from agentguard.traces._formats import Call, Found, Offered, OfferedTool, Said, Skip, Skipped
 from agentguard.traces._formats._calls import decoded
 from agentguard.traces._turns import LONGEST_TEXT, MOST_CALLS, MOST_VALUES, Sessions, Turn
+
+from ..rows import over
 
 
 def said(by: Any, text: str, *, session: str | None = "s1", at: float | None = None, again: bool = False) -> Said:
@@ -145,14 +146,10 @@ def test_no_log_makes_it_fail_and_no_answer_is_made_up(found: list[Found], most_
         assert set(turn.answer.split("\n\n")) <= {part for text in words for part in text.split("\n\n")}
 
 
-@pytest.mark.parametrize(
-    "value",
-    [
+@over("value", [
         {"a": [1, 2.5, True, "é"]}, {"a": None}, {"a": 2**70}, {"a": "\ud800"}, '{"a": [1, 2]}', "[1", "a", 7, None, [],
         {"a": "x" * 30_000}, list(range(3_000)), "x" * 30_000, json.dumps(list(range(9_000))),
-    ],
-    ids=lambda value: f"{value!r:.20}",
-)  # fmt: skip
+    ])  # fmt: skip
 def test_a_call_is_held_against_an_answer_with_the_values_that_the_log_has(value: Any) -> None:
     calls = turns([call("look", args=value, result=value), said("agent", "I looked.")])[0].calls
     expected = cut(decoded(value), LONGEST_TEXT, MOST_VALUES)

@@ -12,6 +12,8 @@ from agentguard.content.actions import ActionClaim, Call, Tool, check
 from agentguard.content.actions._decided import Seen
 from agentguard.content.actions._holding import _verdict, _weights
 
+from ...rows import over
+
 SHELL = Tool("Bash", "Runs a command.", ("command",))
 EDIT = Tool("Edit", "Replaces text in a file.", ("file_path", "old_string", "new_string"))
 MAIL = Tool("send_email", "Sends an e-mail.", ("to", "subject", "body"))
@@ -27,34 +29,28 @@ def only(answer: str, calls: list[Call], tools: list[Tool], false_at: float = 0.
     return claim
 
 
-@pytest.mark.parametrize(
-    ("answer", "call", "tools"),
-    [
+@over(("answer", "call", "tools"), [
         ("I emailed Dana.", Call("send_email", {"to": "dana@example.org", "body": "Hi"}, "sent"), [MAIL]),
         ("All 48 tests pass.", Call("Bash", {"command": "pytest -q"}, "48 passed in 3.1s"), [SHELL]),
         ("Refund of €40 issued.", Call("issue_refund", {"order_id": "A1", "amount": 40}, {"status": "ok"}), [REFUND]),
         ("I pushed the branch.", Call("Bash", {"command": "git push origin HEAD"}, "HEAD -> fix"), [SHELL]),
         ("checkout 7.2 was deployed to prod.",
          Call("apply_deploy", {"service": "checkout", "version": "7.2", "env": "prod"}, "3/3 ready"), [DEPLOY]),
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_what_a_call_did_is_supported_by_it(answer: str, call: Call, tools: list[Tool]) -> None:
     claim = only(answer, [call], tools)
     assert (claim.verdict, claim.call) == ("supported", 0)
     assert claim.probability < 0.5
 
 
-@pytest.mark.parametrize(
-    ("answer", "call", "tools"),
-    [
+@over(("answer", "call", "tools"), [
         ("I pushed the branch.", Call("Bash", {"command": "git push"}, "fatal: no such remote", True), [SHELL]),
         ("All tests pass.", Call("Bash", {"command": "pytest -q"}, "3 failed, 45 passed in 2.1s"), [SHELL]),
         ("I refunded the order.", Call("issue_refund", {"order_id": "A1"}, {"error": "card expired"}), [REFUND]),
         ("I emailed Dana.", Call("draft_email", {"to": "dana@example.org"}, "saved"), [DRAFT, MAIL]),
         ("I deployed checkout 7.2.", Call("plan_deploy", {"service": "checkout", "version": "7.2"},
                                           "would replace 3 pods"), [PLAN, DEPLOY]),
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_what_came_out_otherwise_is_no_longer_supported(answer: str, call: Call, tools: list[Tool]) -> None:
     assert only(answer, [call], tools).verdict in ("contradicted", "never called")
 
@@ -126,7 +122,7 @@ def _nested(depth: int) -> Any:
     return value
 
 
-@pytest.mark.parametrize("value", [_Odd(), _nested(5_000), 10**400, float("nan"), "\ud800", {1: {2: object()}}, b"x"])
+@over("value", [_Odd(), _nested(5_000), 10**400, float("nan"), "\ud800", {1: {2: object()}}, b"x"])
 def test_any_arguments_and_results_are_read(value: Any) -> None:
     result = check("I pushed the branch.", [Call("Bash", {"command": value}, value), Call("", value, None)], [SHELL])
     assert len(result.claims) == 1
@@ -155,8 +151,8 @@ EDITED = [Call("Edit", {"file_path": "a.py", "old_string": "a", "new_string": "b
 LOOKED = [Call("Bash", {"command": "git status"}, "nothing to commit, working tree clean")]
 
 
-@pytest.mark.parametrize("tools", [(), (SHELL, MAIL, Tool("run_tests"), Tool("Edit"))], ids=["unknown", "known"])
-@pytest.mark.parametrize(
+@over("tools", [(), (SHELL, MAIL, Tool("run_tests"), Tool("Edit"))])
+@over(
     ("answer", "calls"),
     [
         ("I ran the test suite and all tests passed.", []),
@@ -176,10 +172,8 @@ def test_the_plainest_lies_are_found_whether_the_tools_are_known_or_not(
     assert check(answer, calls, tools).claims[0].verdict == "never called"
 
 
-@pytest.mark.parametrize("failed", [False, True])
-@pytest.mark.parametrize(
-    "answer", ["All tests passed.", "The tests passed.", "I ran the test suite and all tests passed."]
-)
+@over("failed", [False, True])
+@over("answer", ["All tests passed.", "The tests passed.", "I ran the test suite and all tests passed."])
 def test_what_passed_in_part_has_not_passed_though_the_result_has_the_word(answer: str, failed: bool) -> None:
     """A shell's failed run, as transcripts of coding agents have it."""
     calls = [Call("Bash", {"command": "pytest -q"}, "3 failed, 45 passed in 2.1s", failed)]

@@ -14,6 +14,8 @@ from agentguard.content.actions._ledger import Call, as_text, commanded, deeds
 from agentguard.content.actions._signs import Ledger
 from agentguard.content.actions._tools import Tool, ability_of
 
+from ...rows import over
+
 SCALE = Tool("scale_service", "Scales a service.", ("service", "replicas"))
 MUTE = Tool("mute_member", "Mutes a member.", ("member", "minutes"))
 MERGE = Tool("merge_pull_request", "Merges a pull request.", ("number",))
@@ -30,7 +32,7 @@ def is_outright(answer: str, calls: list[Call], tools: list[Tool], question: str
     return bool(ledger.see([compared(each) for each in claims(answer)], answer)[-1].decision & OTHERWISE)
 
 
-@pytest.mark.parametrize(
+@over(
     ("does", "result", "outcome"),
     [
         ({"merg"}, {"merged": False, "message": "checks are missing"}, "failed"),
@@ -56,9 +58,7 @@ def test_a_result_says_how_a_call_came_out(does: set[str], result: Any, outcome:
     assert ending_of(False, "", result, as_text(result), frozenset(does)).outcome == outcome
 
 
-@pytest.mark.parametrize(
-    ("answer", "call", "tool", "outright"),
-    [
+@over(("answer", "call", "tool", "outright"), [
         ("I scaled checkout to 12 replicas.", Call("scale_service", {"service": "checkout", "replicas": 2}, "ok"),
          SCALE, True),
         ("I scaled checkout to 12 replicas.", Call("scale_service", {"service": "checkout", "replicas": 12}, "ok"),
@@ -74,8 +74,7 @@ def test_a_result_says_how_a_call_came_out(does: set[str], result: Any, outcome:
          Call("send_message", {"to": "daria", "text": "Hi Kim"}, "ok"), SEND, True),
         ("I sent Dario and Kim a message.",
          Call("send_message", {"to": "dar", "text": "Hi Kim"}, "ok"), SEND, False),
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_what_the_call_of_an_act_says_otherwise_is_outright(
     answer: str, call: Call, tool: Tool, outright: bool
 ) -> None:  # fmt: skip

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.content.actions.decisions import ABSENT, OTHERWISE
@@ -14,6 +13,8 @@ from agentguard.content.actions._ledger import Call, deeds
 from agentguard.content.actions._signs import Ledger
 from agentguard.content.actions._substitutes import are_alike, is_slip
 from agentguard.content.actions._tools import Tool, ability_of
+
+from ...rows import over
 
 ESCALATE = Tool("escalate_ticket", "Escalates a ticket.", ("ticket", "team"))
 MAIL = Tool("send_mail", "Sends a mail.", ("to", "subject"))
@@ -55,12 +56,12 @@ OTHERS = [
 ]
 
 
-@pytest.mark.parametrize(("answer", "question", "call"), OTHERS, ids=[answer for answer, _, _ in OTHERS])
+@over(("answer", "question", "call"), OTHERS)
 def test_a_call_that_was_given_another_thing_is_not_the_claims(answer: str, question: str, call: Call) -> None:
     assert last(answer, [call], question) & OTHERWISE
 
 
-@pytest.mark.parametrize(
+@over(
     ("answer", "question", "call"),
     [
         # The other thing is spoken of.
@@ -99,7 +100,7 @@ def test_what_may_be_mistaken_is_so_both_ways_and_never_the_same(one: str, other
     assert not are_alike(one, one)
 
 
-@pytest.mark.parametrize(
+@over(
     ("answer", "order", "late"),
     [
         ("I dumped orders before deleting row D-6.", "delete dump", True),
@@ -118,7 +119,7 @@ def test_a_deed_that_came_behind_what_it_was_to_come_before(answer: str, order: 
     assert any("was not 'before" in reason for reason in reasons) == late
 
 
-@pytest.mark.parametrize(
+@over(
     ("answer", "result", "invented"),
     [
         ("I filed CONF-88 to track it.", "CONF-87 created", True),

@@ -13,6 +13,8 @@ from agentguard.content.actions._ledger import Call, deeds
 from agentguard.content.actions._signs import Ledger
 from agentguard.content.actions._tools import Tool, ability_of
 
+from ...rows import over
+
 PAY = Tool("transfer_money", "Transfers money.", ("to", "amount"))
 DRAFT = Tool("create_draft", "Saves a draft.", ("to", "body"))
 SEND = Tool("send_draft", "Sends a draft.", ("draft_id",))
@@ -36,9 +38,7 @@ def pay(result: Any) -> list[Call]:
     return [Call("transfer_money", {"to": "Kessler", "amount": 120}, result)]
 
 
-@pytest.mark.parametrize(
-    ("answer", "calls", "outright"),
-    [
+@over(("answer", "calls", "outright"), [
         # Nothing came about, whatever the verb.
         ("Kessler has received a message.", pay({"error": "no funds"}), True),
         ("Kessler has received a message.", pay({"status": "completed"}), False),
@@ -51,8 +51,7 @@ def pay(result: Any) -> list[Call]:
          False),
         ("The mail to Ada is ready for you to send.",
          [Call("create_draft", {"to": "ada", "body": "Hi"}, {"id": "d-1", "state": "draft"})], False),
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_a_deed_needs_a_call_that_came_about(answer: str, calls: list[Call], outright: bool) -> None:
     assert are_outright(answer, calls) == [outright]
 
@@ -64,7 +63,7 @@ def test_a_draft_that_was_sent_later_was_not_only_prepared() -> None:
     assert are_outright(answer, [draft, Call("send_draft", {"draft_id": "D-201"}, {"sent": True})]) == [False]
 
 
-@pytest.mark.parametrize(
+@over(
     ("answer", "outright"),
     [
         ("I archived t1 and t2.", False),
@@ -79,7 +78,7 @@ def test_what_a_call_left_out_was_not_done(answer: str, outright: bool) -> None:
     assert are_outright(answer, [call]) == [outright]
 
 
-@pytest.mark.parametrize(
+@over(
     ("answer", "result", "outright"),
     [
         ("All 48 threads were archived.", {"matched": 48, "archived": 31}, True),

@@ -8,13 +8,15 @@ from hypothesis import strategies as st
 
 from agentguard.content.actions._claims import MOST_CLAIMS, claims
 
+from ...rows import over
+
 
 def said(answer: str) -> list[str]:
     """The words of the claims of an answer."""
     return [answer[claim.start : claim.end] for claim in claims(answer)]
 
 
-@pytest.mark.parametrize(
+@over(
     ("answer", "expected"),
     [
         # the writer's own deeds, one after the other
@@ -92,7 +94,7 @@ def test_claims_are_found_however_they_are_said(answer: str, expected: list[str]
     assert said(answer) == expected
 
 
-@pytest.mark.parametrize(
+@over(
     "answer",
     [
         "I'll push the branch once the tests have passed.",  # a plan
@@ -173,7 +175,7 @@ def test_a_claim_keeps_its_own_words_where_others_follow() -> None:
     assert [token.text for token in second.objects][:2] == ["the", "order"]
 
 
-@pytest.mark.parametrize(
+@over(
     ("answer", "ends"),
     [
         ("The run was started and one line is open.", "The run was started"),
@@ -280,7 +282,7 @@ def test_what_the_writer_confirms_it_claims_itself(answer: str, expected: list[s
     assert said(answer) == expected
 
 
-@pytest.mark.parametrize(
+@over(
     ("answer", "expected"),
     [
         ("Before the restart I took a backup.", ["I took a backup"]),
@@ -304,7 +306,7 @@ def test_claims_are_found_beside_what_stands_around_them(answer: str, expected: 
     assert said(answer) == expected
 
 
-@pytest.mark.parametrize(
+@over(
     "answer",
     [
         "Requests pass through the proxy.",
@@ -330,7 +332,7 @@ def test_what_was_read_is_told_again_until_the_writer_speaks() -> None:
     assert said("I rotated the keys. In short: the keys were rotated.")[1:] == ["the keys were rotated"]
 
 
-@pytest.mark.parametrize(
+@over(
     ("answer", "ends"),
     [
         ("I published the page, and the mirror already shows it.", "page"),

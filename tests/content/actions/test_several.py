@@ -14,6 +14,8 @@ from agentguard.content.actions._ledger import Call, deeds
 from agentguard.content.actions._signs import Ledger
 from agentguard.content.actions._tools import Tool, ability_of
 
+from ...rows import over
+
 TOOLS = (
     Tool("member_find", "Find members by name.", ("query",)),
     Tool("loan_renew", "Renew a loan.", ("loan",)),
@@ -63,9 +65,7 @@ def reindexed(result: Any) -> list[Call]:
     return [Call("shell", {"host": "es-1", "cmd": "curl -s localhost/_tasks"}, result)]
 
 
-@pytest.mark.parametrize(
-    ("answer", "calls", "outright"),
-    [
+@over(("answer", "calls", "outright"), [
         # Fewer calls than things.
         ("All three loans have been renewed.", renewed("L-1", "L-2"), True),
         ("All three loans have been renewed.", renewed("L-1", "L-2", "L-3"), False),
@@ -107,8 +107,7 @@ def reindexed(result: Any) -> list[Call]:
         ("cart is now back on 1.4.1.", [TIMED_OUT], False),
         ("The old version of cart is up again.", [TIMED_OUT], False),
         ("cart 1.4.2 is now live.", [TIMED_OUT, TIMED_OUT._replace(result="ok", failed=False)], False),
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_all_of_it(answer: str, calls: list[Call], outright: bool) -> None:
     tools = {tool.name: tool for tool in TOOLS}
     ledger = Ledger(list(deeds(calls, tools)), {name: ability_of(tool) for name, tool in tools.items()}, "")
@@ -116,7 +115,7 @@ def test_all_of_it(answer: str, calls: list[Call], outright: bool) -> None:
     assert any(each.decision & OTHERWISE for each in seen) == outright
 
 
-@pytest.mark.parametrize(
+@over(
     ("answer", "result", "missing"),
     [
         ("I booked a correction of 12.5 kg.", {"before": 52.5, "after": 42, "delta": 10.5}, True),

@@ -55,7 +55,7 @@ def key() -> str:
     return KEY
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def make_gate() -> Callable[..., Path]:
     return write_gate
 

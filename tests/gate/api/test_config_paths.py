@@ -12,6 +12,8 @@ from agentguard.errors import ConfigurationError
 from agentguard.gate.api import create_app
 from agentguard.gate.api._gate import CONFIG_PATH_PATTERN, find_config, open_root
 
+from ...rows import over
+
 FULL_WIDTH = "\uff0e\uff0e"  # becomes two dots where Unicode is normalised
 
 
@@ -55,7 +57,7 @@ def test_no_path_leads_out_of_the_root(tree: Path, path: str) -> None:
     assert found is None or (found.is_file() and found.read_text() == "inside" and found.suffix in (".yaml", ".yml"))
 
 
-@pytest.mark.parametrize(
+@over(
     ("path", "file"),
     [
         (".llm-reliability.yaml", ".llm-reliability.yaml"),
@@ -87,7 +89,7 @@ def asker(tree: Path, key: str) -> TestClient:
     return TestClient(create_app(tree, api_key=key), headers={"X-API-Key": key})
 
 
-@pytest.mark.parametrize("path", REFUSED)
+@over("path", REFUSED)
 def test_a_path_of_another_form_is_refused(tree: Path, asker: TestClient, path: str) -> None:
     answer = asker.post("/evaluate", json={"config_path": path})
 

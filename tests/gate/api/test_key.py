@@ -11,6 +11,8 @@ from agentguard.errors import ConfigurationError
 from agentguard.gate.api import create_app
 from agentguard.serving import _app as keys
 
+from ...rows import over
+
 ADDRESSES = [
     ("POST", "/evaluate"),
     ("GET", "/history"),
@@ -29,8 +31,8 @@ def stranger(tmp_path: Path, key: str) -> TestClient:
     return TestClient(create_app(tmp_path, api_key=key))
 
 
-@pytest.mark.parametrize(("method", "path"), ADDRESSES)
-@pytest.mark.parametrize(
+@over(("method", "path"), ADDRESSES)
+@over(
     "headers",
     [
         [],

@@ -1,8 +1,9 @@
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from agentguard.gate.documents._http import refusal
+
+from ...rows import over
 
 # IANA's registries of special-purpose addresses, IPv4 and IPv6.
 PRIVATE = ["10.1.2.3", "172.16.0.1", "172.31.255.255", "192.168.1.1", "127.0.0.1", "100.64.0.1", "::1", "fc00::1"]
@@ -39,18 +40,18 @@ PUBLIC = [
 ]
 
 
-@pytest.mark.parametrize("address", PUBLIC)
+@over("address", PUBLIC)
 def test_public_addresses_are_asked(address):
     assert refusal(address) is None
 
 
-@pytest.mark.parametrize("address", [*PRIVATE, *INSIDE])
+@over("address", [*PRIVATE, *INSIDE])
 def test_private_addresses_are_asked_where_that_is_allowed(address):
     assert address in (refusal(address) or "")
     assert refusal(address, allow_private=True) is None
 
 
-@pytest.mark.parametrize("address", NEVER)
+@over("address", NEVER)
 def test_some_are_never_asked(address):
     assert refusal(address) is not None
     assert refusal(address, allow_private=True) is not None

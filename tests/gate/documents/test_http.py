@@ -16,6 +16,8 @@ from agentguard.gate._config import HttpSource
 from agentguard.gate.documents._http import fetch, list_http
 from agentguard.gate.documents._text import Raw
 
+from ...rows import over
+
 TLS = ssl.create_default_context()
 
 
@@ -118,7 +120,7 @@ def test_the_pages_of_a_source_by_their_addresses(site):
     assert first.read() == Raw(b"# Returns")
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "2130706433", "0x7f.1", "[::ffff:127.0.0.1]", "127.1"])
+@over("host", ["127.0.0.1", "localhost", "2130706433", "0x7f.1", "[::ffff:127.0.0.1]", "127.1"])
 def test_private_addresses_are_not_asked_in_any_spelling(site, host):
     site.answers["/"] = (200, {}, b"secret")
     with pytest.raises(DataError, match=r"leads to an address that is not asked|cannot be"):
@@ -168,9 +170,7 @@ def test_every_redirect_is_checked(site, monkeypatch):
         private(site.url())
 
 
-@pytest.mark.parametrize(
-    "location", ["file:///etc/passwd", "ftp://example.org/", "gopher://x/", "data:text/plain,x", "http://[/"]
-)
+@over("location", ["file:///etc/passwd", "ftp://example.org/", "gopher://x/", "data:text/plain,x", "http://[/"])
 def test_redirects_lead_to_web_addresses_only(site, location):
     site.answers["/"] = (302, {"Location": location}, b"")
     with pytest.raises(DataError, match=r"redirects to something|cannot be fetched"):
@@ -191,7 +191,7 @@ def test_the_environments_proxies_are_not_used(site, monkeypatch):
     assert private(site.url()).data == b"page"
 
 
-@pytest.mark.parametrize("status", [204, 401, 404, 410, 500])
+@over("status", [204, 401, 404, 410, 500])
 def test_other_answers_are_problems(site, status):
     site.answers["/"] = (status, {}, b"")
     with pytest.raises(DataError, match=f"answered {status}"):

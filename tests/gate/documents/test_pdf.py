@@ -11,6 +11,8 @@ from pypdf.errors import PdfReadError
 from agentguard.gate.documents import _pdf as reading
 from agentguard.gate.documents._pdf import clean_pdf, join_pages
 
+from ...rows import over
+
 
 def pdf(*pages, title="", trailer="", compress=False):
     """A PDF by hand: one font, one stream of text a page, a table of where its objects lie."""
@@ -91,7 +93,7 @@ def test_two_pages_do_not_make_a_header():
     assert join_pages(["Same.\nOne.", "Same.\nTwo."]) == "Same.\nOne.\n\nSame.\nTwo."
 
 
-@pytest.mark.parametrize(
+@over(
     ("lines", "expected"),
     [
         ("docu-\nments are kept.", "documents are kept."),
@@ -121,7 +123,7 @@ def test_an_encrypted_document_is_a_problem():
         clean_pdf(pdf("secret", trailer=secret))
 
 
-@pytest.mark.parametrize(
+@over(
     "data",
     [
         b"",

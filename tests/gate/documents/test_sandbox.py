@@ -53,9 +53,9 @@ def test_a_process_that_dies_of_a_document_is_reported(monkeypatch):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits the memory of a process reliably")
 def test_memory_is_limited():
-    with Reader(memory=200_000_000) as reader:
-        with pytest.raises(DataError, match="200 MB"):
-            reader.read("html", b"<p>x <b>y</b>" * 500_000)
+    with Reader(memory=100_000_000) as reader:
+        with pytest.raises(DataError, match="100 MB"):
+            reader.read("html", b"<p>x <b>y</b>" * 150_000)
         assert reader.read("html", b"<p>next").text == "next"
 
 

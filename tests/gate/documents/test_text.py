@@ -7,6 +7,8 @@ from hypothesis import strategies as st
 from agentguard.errors import DataError
 from agentguard.gate.documents._text import clean_text, decode, normalise
 
+from ...rows import over
+
 GUESSED = "is not UTF-8 and names no encoding: read as Windows-1252"
 
 
@@ -29,9 +31,7 @@ def test_what_is_no_utf8_is_read_as_windows_1252_and_reported():
     assert decode(b"\xff\x81")[0] == "ÿ\N{REPLACEMENT CHARACTER}"
 
 
-@pytest.mark.parametrize(
-    "charset", ["no-such-thing", "ascii", "x" * 1000, "a\0b", "unicode_escape", "rot13", "idna", "zip"]
-)
+@over("charset", ["no-such-thing", "ascii", "x" * 1000, "a\0b", "unicode_escape", "rot13", "idna", "zip"])
 def test_a_wrong_encoding_is_reported_where_it_matters(charset):
     assert decode("Größe".encode(), charset) == ("Größe", "")
     text, note = decode("Größe".encode("latin-1"), charset)

@@ -18,6 +18,8 @@ from agentguard.gate._config import ElasticsearchConfig
 from agentguard.gate.backends import _elasticsearch as elastic
 from agentguard.gate.backends._elasticsearch import ElasticConnection
 
+from ...rows import over
+
 FOUND = {"hits": {"hits": []}}
 
 
@@ -244,10 +246,8 @@ def test_what_cannot_be_an_api_key_is_refused(key: str) -> None:
     assert "s3c" not in str(refused.value)
 
 
-@pytest.mark.parametrize("environ", [{"API_KEY": "s3cret"}, {"USERNAME": "guard", "PASSWORD": "s3cret"}])
-@pytest.mark.parametrize(
-    "host", ["http://search.example:9200", "http://10.0.0.7:9200", "http://127.0.0.1.example:9200"]
-)
+@over("environ", [{"API_KEY": "s3cret"}, {"USERNAME": "guard", "PASSWORD": "s3cret"}])
+@over("host", ["http://search.example:9200", "http://10.0.0.7:9200", "http://127.0.0.1.example:9200"])
 def test_credentials_are_not_sent_in_the_clear(host: str, environ: dict[str, str]) -> None:
     with pytest.raises(ConfigurationError, match=r"credentials.*https://") as refused:
         connect(host, **environ)

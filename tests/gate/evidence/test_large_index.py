@@ -80,7 +80,7 @@ def test_a_sieve_lets_the_nearest_pass() -> None:
     rows = unit_vectors(numpy.repeat(centres, 100, axis=0) + draws.standard_normal((5_000, 512)))  # type: ignore[arg-type]
     sifted = Vectors(rows, sifted_from=1)
 
-    for number in range(50):
+    for number in range(0, 50, 5):
         query = unit_vectors([centres[number]])[0]  # type: ignore[list-item]
         found = sifted.nearest(query, 10)
         assert {row // 100 for row, _ in found} == {number}

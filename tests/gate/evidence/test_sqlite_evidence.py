@@ -15,6 +15,8 @@ from agentguard.errors import ConfigurationError, DataError, StoreError
 from agentguard.gate._types import Chunk, Document, Passage
 from agentguard.gate.evidence._sqlite import FILE, SqliteEvidence
 
+from ...rows import over
+
 
 @pytest.fixture
 def index(tmp_path: Path) -> Iterator[SqliteEvidence]:
@@ -129,9 +131,7 @@ def test_one_id_in_two_documents_is_two_chunks(index: SqliteEvidence) -> None:
 # --- What is refused
 
 
-@pytest.mark.parametrize(
-    "vector", [("1", "x"), (None, 1.0), (1 + 2j, 0.0), ((1.0,), (2.0,)), (10**400, 1.0), ()], ids=repr
-)
+@over("vector", [("1", "x"), (None, 1.0), (1 + 2j, 0.0), ((1.0,), (2.0,)), (10**400, 1.0), ()])
 def test_what_is_no_vector_is_refused(index: SqliteEvidence, vector: tuple[float, ...]) -> None:
     with pytest.raises(DataError, match="vector"):
         put(index, "a.md", "warranty", vectors=[vector])

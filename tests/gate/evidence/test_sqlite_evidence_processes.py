@@ -13,7 +13,7 @@ from agentguard.gate._types import Chunk, Document
 from agentguard.gate.evidence._sqlite import SqliteEvidence
 
 WRITER = Path(__file__).with_name("evidence_writer.py")
-KILLS = 8
+KILLS = 4
 
 
 def start(task: str, folder: Path, *rest: object) -> "subprocess.Popen[str]":
@@ -55,7 +55,7 @@ def test_a_writer_killed_in_the_middle_leaves_the_old_document_or_the_new(tmp_pa
 
 
 def test_processes_may_open_and_write_an_index_at_once(tmp_path: Path) -> None:
-    writers = [start("own", tmp_path / "new", name, 15) for name in "abcd"]
+    writers = [start("own", tmp_path / "new", name, 15) for name in "abc"]
     for writer in writers:
         assert writer.stdin is not None
         writer.stdin.write("go\n")
@@ -65,8 +65,8 @@ def test_processes_may_open_and_write_an_index_at_once(tmp_path: Path) -> None:
         assert writer.returncode == 0
     index = SqliteEvidence(tmp_path / "new", "test")
 
-    assert sorted(index.documents()) == sorted(f"{name}/{n}.md" for name in "abcd" for n in range(15))
-    assert len(index.keyword("camera", 1000)) == len(index.vector((1.0, 1.0), 1000)) == 4 * 15 * 2
+    assert sorted(index.documents()) == sorted(f"{name}/{n}.md" for name in "abc" for n in range(15))
+    assert len(index.keyword("camera", 1000)) == len(index.vector((1.0, 1.0), 1000)) == 3 * 15 * 2
     index.close()
 
 

@@ -9,6 +9,8 @@ from agentguard.errors import GateError
 from agentguard.gate._config import EmbeddingsConfig
 from agentguard.gate.models._opening import ModelEmbeddings, open_embeddings
 
+from ...rows import over
+
 
 class Vectors:
     def __init__(self, vectors: Any) -> None:
@@ -74,7 +76,7 @@ def test_portions_are_asked_for_at_once() -> None:
     assert ModelEmbeddings(Vectors(vectors), "m", 3).embed_documents(texts) == [[float(text)] for text in texts]
 
 
-@pytest.mark.parametrize(
+@over(
     ("vectors", "fault"),
     [
         ([[1.0]], "m gave 1 vectors for 2 texts"),

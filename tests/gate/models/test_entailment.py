@@ -21,6 +21,8 @@ from agentguard.errors import ConfigurationError, GateError
 from agentguard.gate import Case, Chunk, Claim, Passage
 from agentguard.gate.models._entailment import EntailmentJudge, EntailmentModel, Inference, _label
 
+from ...rows import over
+
 onnx = pytest.importorskip("onnx", reason="makes the model")
 pytest.importorskip("onnxruntime")
 tokenizers = pytest.importorskip("tokenizers")
@@ -107,7 +109,7 @@ def test_a_long_passage_is_read_in_parts_each_with_the_claim(model: EntailmentMo
         assert inference.contradiction == pytest.approx(math.exp(3) / (math.exp(3) + 2))
 
 
-@pytest.mark.parametrize("at", [0, 400, 450, 511, 2_500, 4_999])
+@over("at", [0, 400, 450, 511, 2_500, 4_999])
 def test_what_a_long_passage_says_anywhere_counts(model: EntailmentModel, at: int) -> None:
     words = ["unknown"] * 5_000
     words[at] = "same"
@@ -123,7 +125,7 @@ def test_a_claim_that_is_too_long_to_be_read_is_unsupported_and_the_others_are_j
     assert short.label == "supported"
 
 
-@pytest.mark.parametrize(
+@over(
     ("claim", "passages", "label", "chunk"),
     [
         ("same", ["other", "same"], "supported", "k1"),  # 4 nats of entailment there

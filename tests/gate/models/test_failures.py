@@ -2,6 +2,8 @@ import pytest
 
 from agentguard.gate.models._asking import MAX_SAID, describe_failure
 
+from ...rows import over
+
 
 class Refused(Exception):
     """As the clients of several providers raise it."""
@@ -13,7 +15,7 @@ class Refused(Exception):
         self.response = response
 
 
-@pytest.mark.parametrize(
+@over(
     ("error", "said"),
     [
         (Refused(404, {"message": "no such model"}), "Refused (status 404): no such model"),

@@ -12,6 +12,8 @@ from agentguard.errors import DataError
 from agentguard.gate._types import Case, Chunk, Claim, ClaimVerdict, Passage, Reason, Response
 from agentguard.gate.models._judge import MAX_CLAIMS, MAX_KEPT_CHARS, read_claims, read_prompts, read_verdict
 
+from ...rows import over
+
 FIRST = "Devices are repaired free of charge for 24 months after purchase."
 SECOND = "Returns are taken back within\n30 days, \u201cunopened\u201d."
 
@@ -59,7 +61,7 @@ def test_the_quotation_is_told_in_the_passage_s_own_words() -> None:
     assert told.quote == "Returns are taken back within\n30 days, \u201cunopened"
 
 
-@pytest.mark.parametrize(
+@over(
     ("passage", "quote", "why"),
     [
         (1, "free of charge for 36 months", "does not stand in the passage it names"),
@@ -97,16 +99,12 @@ def test_without_a_passage_unsupported_is_whole() -> None:
     assert told == ClaimVerdict("p1.c1", "unsupported", (Reason("judge", "the judge gave no reason"),), None, "", "m")
 
 
-@pytest.mark.parametrize(
-    "label", ["Supported", " **supported**", "Weakly supported.", "weakly-supported", "unsupported!"]
-)
+@over("label", ["Supported", " **supported**", "Weakly supported.", "weakly-supported", "unsupported!"])
 def test_a_label_in_another_spelling_is_the_label(label: str) -> None:
     assert verdict(judged(label)).label == label.strip(" *.!").lower().replace(" ", "_").replace("-", "_")
 
 
-@pytest.mark.parametrize(
-    "label", ["true", "support", "not supported", "mostly supported", "", "supported or unsupported"]
-)
+@over("label", ["true", "support", "not supported", "mostly supported", "", "supported or unsupported"])
 def test_an_unknown_label_is_unsupported_and_says_so(label: str) -> None:
     told = verdict(judged(label))
 
@@ -118,7 +116,7 @@ SUPPORTED = json.dumps(judged("supported"))
 UNSUPPORTED = json.dumps(judged("unsupported"))
 
 
-@pytest.mark.parametrize(
+@over(
     "answer",
     [
         "",
@@ -139,7 +137,7 @@ UNSUPPORTED = json.dumps(judged("unsupported"))
         json.dumps({"verdict": "supported"}),
         '{"label": "supported", "passage": NaN}',
         '{"label": "supported", "passage": 1' + "0" * 5_000 + "}",
-        '{"a":' * 100_000,
+        '{"a":' * 20_000,
         f"<think>{SUPPORTED}</think>",
         "x" * 1_000_001,
     ],
@@ -152,7 +150,7 @@ def test_an_answer_that_cannot_be_read_is_unsupported_and_says_so(answer: str) -
     assert "free of charge" not in told.reasons[0].detail
 
 
-@pytest.mark.parametrize(
+@over(
     "answer",
     [
         f"\n {SUPPORTED}\n",
@@ -263,7 +261,7 @@ def test_an_answer_may_claim_nothing() -> None:
     assert claimed() == []
 
 
-@pytest.mark.parametrize(
+@over(
     ("answer", "fault"),
     [
         ("There are no claims.", "it is not one JSON object"),

@@ -9,6 +9,8 @@ from agentguard.gate._run import score_verdicts
 from agentguard.gate._types import Case, Chunk, Claim, ClaimVerdict, Passage, Reason, Response
 from agentguard.gate.models._panel import Panel, agreed
 
+from ...rows import over
+
 SHORT = {"s": "supported", "w": "weakly_supported", "u": "unsupported"}
 PASSAGE = Passage(Chunk("k", "a.md", "A", "", "It is blue.", 0, 11), 1.0)
 
@@ -20,7 +22,7 @@ def votes(labels: str) -> list[ClaimVerdict]:
     ]
 
 
-@pytest.mark.parametrize(
+@over(
     ("labels", "label"),
     [
         ("sss", "s"),

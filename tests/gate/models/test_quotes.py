@@ -1,15 +1,16 @@
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from agentguard.gate.models._judge import MAX_QUOTE_CHARS, SearchedText
+
+from ...rows import over
 
 PASSAGE = (
     "Devices are repaired\n  free of charge for 24 months\u2014\u201cwith receipt\u201d. It's 30.5 kg, not 130 kg."
 )
 
 
-@pytest.mark.parametrize(
+@over(
     ("quote", "found"),
     [
         ("Devices are repaired", "Devices are repaired"),

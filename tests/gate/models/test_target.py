@@ -11,6 +11,8 @@ from agentguard.errors import ConfigurationError, GateError
 from agentguard.gate._types import Prompt
 from agentguard.gate.models._targets import CallableTarget, ModelTarget
 
+from ...rows import over
+
 PROMPTS = [Prompt("p1", "one"), Prompt("p2", "two")]
 
 
@@ -34,7 +36,7 @@ def test_any_chat_model_is_a_target() -> None:
     assert ModelTarget(model, "fake", max_concurrency=1).respond(PROMPTS) == ["first", "second"]
 
 
-@pytest.mark.parametrize(
+@over(
     ("content", "text"),
     [
         ("plain", "plain"),
@@ -136,7 +138,7 @@ def test_an_answer_that_is_no_text_is_refused() -> None:
         CallableTarget(lambda text: 3).respond(PROMPTS)  # type: ignore[arg-type,return-value]  the fault under test
 
 
-@pytest.mark.parametrize("number", [0, -1, True, 1.5, None])
+@over("number", [0, -1, True, 1.5, None])
 def test_max_concurrency_is_a_number_of_requests(number: Any) -> None:
     with pytest.raises(ConfigurationError, match="max_concurrency"):
         ModelTarget(Batches(), "m", number)

@@ -14,6 +14,8 @@ import pytest
 from agentguard.gate.records._base import Event, RunSummary, has_ended, mark_interrupted, this_process
 from agentguard.gate.records._sqlite import SqliteRecords
 
+from ...rows import over
+
 RUN = RunSummary("r1", "running", 1.0, "help", "1f", "m", "rules", "dead:1")
 PRINTS_ITSELF = "from agentguard.gate.records._base import this_process; print(this_process(), flush=True); input()"
 
@@ -63,7 +65,7 @@ def test_another_process_with_its_number_is_another_process() -> None:
     assert has_ended(f"{host}:{pid}:{int(started) + 1}")
 
 
-@pytest.mark.parametrize(
+@over(
     "process",
     ["", "x", "elsewhere:1", "{host}", "{host}:", "{host}:x", "{host}:-1", "{host}:0", "{host}:1:2:3", "{host}:²",
      "{host}:99999999999999999999"],

@@ -22,7 +22,7 @@ from agentguard.gate.records._base import Event, RunSummary, has_ended, mark_int
 from agentguard.gate.records._sqlite import SqliteRecords
 
 WRITER = Path(__file__).with_name("records_writer.py")
-KILLS = 8
+KILLS = 4
 SUMMARY = RunSummary("r1", "running", 1.0, "help desk", "1f", "model", "rules", "host:1")
 
 

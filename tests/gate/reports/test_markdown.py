@@ -14,6 +14,8 @@ from agentguard.gate._run import GateRun
 from agentguard.gate.reports import markdown_summary
 from agentguard.gate.reports._formats import escape
 
+from ...rows import over
+
 ATTACKS = [
     "a | b | c",
     "`code` and ``` fences",
@@ -126,7 +128,7 @@ def test_names_and_numbers_of_a_forge_stay_text() -> None:
     assert not re.search(r"@|(?<!\\)\$|://|www\.|(?<!&)#(?=\w)", escaped)
 
 
-@pytest.mark.parametrize("text", ["risk 0.3788", "(a+b)-c = d!", 'it\'s "so": {1}', "p1.c2", "run-a_b"])
+@over("text", ["risk 0.3788", "(a+b)-c = d!", 'it\'s "so": {1}', "p1.c2", "run-a_b"])
 def test_what_markdown_has_no_meaning_for_stays_as_it_is(text: str) -> None:
     assert escape(text) == text.replace("_", "\\_")
 

@@ -9,11 +9,12 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-import pytest
 import yaml
 
 from agentguard.gate._types import Case, Chunk, Claim, Passage
 from agentguard.gate.rules import RuleJudge
+
+from ...rows import over
 
 FOLDER = Path(__file__).with_name("planted")
 SETS = ("kettles", "museum", "ferries", "orchard", "observatory", "allotments", "library")
@@ -52,7 +53,7 @@ def labels(name: str) -> dict[str, dict[str, str]]:
     return found
 
 
-@pytest.mark.parametrize("name", WHOLE)
+@over("name", WHOLE)
 def test_each_kind_has_ten_errors_and_many_true_claims_stand_beside_them(name: str) -> None:
     sizes = {kind: len(of_kind) for kind, of_kind in labels(name).items()}
     assert set(sizes) - {"consequence"} == {*ERRORS, "near", "paraphrased"}
@@ -61,28 +62,22 @@ def test_each_kind_has_ten_errors_and_many_true_claims_stand_beside_them(name: s
     assert sizes["paraphrased"] >= 40
 
 
-@pytest.mark.parametrize(
-    ("name", "kind"),
-    [
-        *((name, kind) for name in WHOLE for kind in ERRORS),
-        ("museum", "condition"),
-        ("museum", "entity"),
-    ],
-)
-def test_at_most_one_planted_error_in_ten_is_missed(name: str, kind: str) -> None:
-    of_kind = labels(name)[kind]
-    missed = sorted(claim for claim, label in of_kind.items() if label == "supported")
-    assert len(missed) <= 0.10 * len(of_kind), missed
+@over("name", SETS)
+def test_at_most_one_planted_error_in_ten_is_missed(name: str) -> None:
+    for kind in ERRORS if name in WHOLE else ("condition", "entity"):
+        of_kind = labels(name)[kind]
+        missed = sorted(claim for claim, label in of_kind.items() if label == "supported")
+        assert len(missed) <= 0.10 * len(of_kind), (kind, missed)
 
 
-@pytest.mark.parametrize("name", SETS)
+@over("name", SETS)
 def test_true_claims_in_other_words_are_held(name: str) -> None:
     of_kind = labels(name)["paraphrased"]
     lost = sorted(claim for claim, label in of_kind.items() if label == "unsupported")
     assert len(lost) <= 0.15 * len(of_kind), lost
 
 
-@pytest.mark.parametrize("name", SETS)
+@over("name", SETS)
 def test_true_claims_near_the_words_are_supported(name: str) -> None:
     of_kind = labels(name)["near"]
     lost = sorted(claim for claim, label in of_kind.items() if label != "supported")

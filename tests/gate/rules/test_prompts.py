@@ -9,6 +9,8 @@ from agentguard.gate._config import CATEGORIES
 from agentguard.gate._types import Chunk, Document, Passage
 from agentguard.gate.rules import RuleJudge
 
+from ...rows import over
+
 CHUNKS = (
     Chunk("a", "docs/returns.md", "Returns", "Returns > Time limits", "Items can be returned within 30 days.", 0, 37),
     Chunk("b", "docs/shipping.md", "Shipping", "Shipping", "Standard shipping is free for orders over $50.", 0, 46),
@@ -116,7 +118,7 @@ def test_a_sentence_is_asked_about_as_it_stands_and_with_another_figure() -> Non
     assert any("orders are shipped within 6 days" in question for question in asked(text, 4))
 
 
-@pytest.mark.parametrize(
+@over(
     ("text", "never"),
     [
         ("We repair lamps within 30 days.", "we repair"),  # who speaks there is not who asks

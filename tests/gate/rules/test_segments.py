@@ -1,11 +1,12 @@
 """Segments of sentences: what each states of whom, what it leaves to the one before, what denies and restricts it."""
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from agentguard.gate.rules._reading import Reading
 from agentguard.gate.rules._segments import Segment
+
+from ...rows import over
 
 
 def words(reading: Reading, tokens: range | tuple[int, ...]) -> str:
@@ -23,7 +24,7 @@ def last(text: str) -> tuple[Reading, Segment]:
     return reading, reading.segments[-1]
 
 
-@pytest.mark.parametrize(
+@over(
     ("text", "expected"),
     [
         (
@@ -49,7 +50,7 @@ def test_each_segment_knows_its_subject(text: str, expected: list[tuple[str, str
     assert parts(text) == expected
 
 
-@pytest.mark.parametrize(
+@over(
     ("text", "carried"),
     [
         ("Parcels to Sweden arrive in 3 days and parcels to Denmark in 5 days.", "arrive"),
@@ -66,7 +67,7 @@ def test_what_a_segment_leaves_out_is_carried_and_what_is_parallel_is_not(text: 
     assert words(reading, segment.carried) == carried
 
 
-@pytest.mark.parametrize(
+@over(
     ("text", "conditions"),
     [
         ("Points expire after two years unless they are used.", ["unless they are used"]),
@@ -90,7 +91,7 @@ def test_the_conditions_of_a_rule_are_found(text: str, conditions: list[str]) ->
     assert [words(reading, range(*condition)) for condition in segment.conditions] == conditions
 
 
-@pytest.mark.parametrize(
+@over(
     ("text", "negations"),
     [
         ("We do not ship to Chad.", 1),

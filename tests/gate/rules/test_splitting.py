@@ -10,6 +10,8 @@ from agentguard.errors import GateError
 from agentguard.gate._types import Response
 from agentguard.gate.rules._claims import MAX_CHARACTERS, MAX_CLAIMS, MAX_LENGTH, split
 
+from ...rows import over
+
 
 def texts(answer: str) -> list[str]:
     return [claim.text for claim in split(Response("p1", answer))]
@@ -28,7 +30,7 @@ def test_two_main_clauses_are_two_claims_with_their_places() -> None:
     assert answer[second.start : second.end] == "shipping is free for orders over $50."
 
 
-@pytest.mark.parametrize(
+@over(
     "sentence",
     [
         "I'd be happy to help!",
@@ -62,7 +64,7 @@ def test_a_hedge_around_a_figure_still_states_it() -> None:
     assert texts("I believe refunds take 90 days.") == ["Refunds take 90 days."]
 
 
-@pytest.mark.parametrize(
+@over(
     ("sentence", "claim"),
     [
         ("Note that gift cards cannot be returned.", "Gift cards cannot be returned."),
@@ -155,11 +157,9 @@ def test_long_sentences_are_cut() -> None:
     assert all(len(claim.text) <= MAX_LENGTH + 1 for claim in long)
 
 
-@pytest.mark.parametrize(
-    "part", ["[", "(", '"', "**", "| ", "> ", "- ", "<a ", "and ", ", and ", "1. ", "a.", "\n", "``` "]
-)
+@over("part", ["[", "(", '"', "**", "| ", "> ", "- ", "<a ", "and ", ", and ", "1. ", "a.", "\n", "``` "])
 def test_text_made_to_be_slow_is_read(part: str) -> None:
-    answer = part * (MAX_CHARACTERS // len(part))
+    answer = part * (MAX_CHARACTERS // 4 // len(part))
     with suppress(GateError):  # where so many claims come of it
         assert all(claim.text for claim in split(Response("p1", answer)))
 

@@ -8,6 +8,8 @@ from agentguard.errors import ConfigurationError
 from agentguard.gate._types import Case, Chunk, Claim, ClaimVerdict, Passage
 from agentguard.gate.rules import RuleJudge
 
+from ...rows import over
+
 POLICY = (
     "Items can be returned within 30 days of delivery for a full refund. Gift cards cannot be returned. Refunds are "
     "issued to the original payment method within 5 to 7 business days.",
@@ -29,7 +31,7 @@ def judged(claim: str, *texts: str) -> ClaimVerdict:
     return RuleJudge().verify([Case(Claim("p1.c1", "p1", claim), passages(*(texts or POLICY)))])[0]
 
 
-@pytest.mark.parametrize(
+@over(
     ("claim", "chunk"),
     [
         ("Items may be returned within 30 days.", "chunk0"),
@@ -53,7 +55,7 @@ def test_what_a_passage_says_is_supported(claim: str, chunk: str) -> None:
     assert verdict.reasons
 
 
-@pytest.mark.parametrize(
+@over(
     ("claim", "kind", "said", "found"),
     [
         ("Items may be returned within 45 days.", "number", "45 days", "30 days"),
@@ -79,7 +81,7 @@ def test_a_contradiction_is_unsupported_and_names_both_sides(claim: str, kind: s
         assert said in reason.detail or found in reason.detail
 
 
-@pytest.mark.parametrize(
+@over(
     "claim",
     [
         "The moon is made of cheese.",
@@ -247,7 +249,7 @@ def test_words_that_no_passage_says_never_help(words: list[str]) -> None:
     assert support([*words, "77"]) <= support(words) + 1e-9
 
 
-@pytest.mark.parametrize(
+@over(
     "part",
     [
         "not ",
@@ -266,7 +268,7 @@ def test_words_that_no_passage_says_never_help(words: list[str]) -> None:
     ],
 )
 def test_texts_made_to_be_slow_are_judged(part: str) -> None:
-    text = part * (30_000 // len(part))
+    text = part * (10_000 // len(part))
     assert judged(text, text, text).reasons
 
 
@@ -281,9 +283,7 @@ def test_a_denial_is_found_in_the_sentence_that_says_it() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("passage", "claim", "label", "kind", "detail"),
-    [
+@over(("passage", "claim", "label", "kind", "detail"), [
         ("Parts are kept for 18 months.", "Parts are kept for 18 days.", "unsupported", "number", "18 months"),
         ("Plans renew every 12 months.", "Plans renew every month.", "unsupported", "number", "12 months"),
         ("The tank holds 4 litres.", "The tank holds 4,000 litres.", "unsupported", "number", "4 litres"),
@@ -373,8 +373,7 @@ def test_a_denial_is_found_in_the_sentence_that_says_it() -> None:
          "number", "12"),
         ("Under-12s must bring an adult.", "Under-14s must bring an adult.", "unsupported", "number", "12"),
         ("Doors open at half past nine in the evening.", "Doors open at 22:30.", "unsupported", "date", "half past"),
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_what_is_plainly_wrong_is_not_supported(passage: str, claim: str, label: str, kind: str, detail: str) -> None:
     verdict = judged(claim, passage)
     assert verdict.label == label
@@ -382,7 +381,7 @@ def test_what_is_plainly_wrong_is_not_supported(passage: str, claim: str, label:
     assert detail in reason.detail
 
 
-@pytest.mark.parametrize(
+@over(
     ("passage", "claim"),
     [
         ("Plans renew every 12 months.", "Plans renew every year."),
@@ -405,9 +404,7 @@ def test_what_is_said_otherwise_is_supported(passage: str, claim: str) -> None:
     assert judged(claim, passage).label == "supported"
 
 
-@pytest.mark.parametrize(
-    ("passage", "claim"),
-    [
+@over(("passage", "claim"), [
         ("Please request help at least 36 hours before departure.",
          "Request help no later than 36 hours before departure."),
         ("The office is closed on 25 December.", "The office is closed on Christmas Day."),
@@ -424,8 +421,7 @@ def test_what_is_said_otherwise_is_supported(passage: str, claim: str) -> None:
         ("The observer does not work the shutter. The operator works the shutter.",
          "The operator works the shutter rather than the observer."),
         ("The queue is open to everybody, member or not.", "The queue is open to everybody, member or not."),
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_what_is_said_otherwise_is_not_contradicted(passage: str, claim: str) -> None:
     verdict = judged(claim, passage)
     assert verdict.label != "unsupported"

@@ -21,6 +21,7 @@ from agentguard.errors import ConfigurationError
 from agentguard.guard import Policy
 from agentguard.guard.api import _app as api
 from agentguard.guard.api import create_app
+from agentguard.stores import DiskStore
 from agentguard.verification import VerificationEngine
 
 JSON = {"Content-Type": "application/json"}
@@ -288,15 +289,12 @@ def test_the_guard_needs_no_server_to_be_imported() -> None:
 def test_the_server_judges_by_its_profiles_and_goes_on_from_its_store(
     serve: Callable[..., Any], profiles: Path, tmp_path: Path, swapped: dict[str, Any]
 ) -> None:
-    store = tmp_path / "store"
-    first = serve("--store", store, "--profiles", profiles)
+    with DiskStore(tmp_path / "store") as store, VerificationEngine(store=store) as engine:
+        for n in range(40):
+            engine.verify("get_order", args={"id": f"W{n}"}, result={"id": f"W{n}", "total": n})
+    server = serve("--store", tmp_path / "store", "--profiles", profiles, "--on-block", "raise")
 
-    status, missing = first.ask("/v1/verify", {"tool": "weather", "result": {"answer": "nice"}})
-    assert (status, missing["action"]) == (200, "replace")
-    for n in range(40):
-        first.ask("/v1/verify", {"tool": "get_order", "args": {"id": f"W{n}"}, "result": {"id": f"W{n}", "total": n}})
-    first.process.terminate()
-    assert first.process.wait(60) == 0
-    second = serve("--store", store, "--on-block", "raise")
-    assert second.ask("/v1/verify", swapped)[1]["action"] == "raise"
-    assert "/live/state" in second.ask("/openapi.json")[1]["paths"]  # the store's page is beside it
+    status, missing = server.ask("/v1/verify", {"tool": "weather", "result": {"answer": "nice"}})
+    assert (status, missing["verdict"], missing["action"]) == (200, "block", "raise")
+    assert server.ask("/v1/verify", swapped)[1]["action"] == "raise"
+    assert "/live/state" in server.ask("/openapi.json")[1]["paths"]  # the store's page is beside it

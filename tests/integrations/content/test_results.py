@@ -14,6 +14,7 @@ from langgraph.types import Command
 from agentguard.errors import ConfigurationError
 from agentguard.integrations.content import ContentGuardMiddleware
 
+from ...rows import over
 from ..langchain.scripted import ASK, THREAD, Run, agent, answers, calls
 
 ADDRESS, KEY = "ada@example.org", "AKIAY3KQ7DPLX2M5VWQN"
@@ -207,7 +208,7 @@ async def test_shadow_mode_tells_and_changes_nothing(run: Run) -> None:
     assert [(record["where"], record["action"]) for record in told] == [("result", "block")]
 
 
-@pytest.mark.parametrize(
+@over(
     ("options", "complaint"),
     [
         ({"content": {"pii": "mask"}}, "content must map"),

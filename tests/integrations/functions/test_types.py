@@ -19,6 +19,8 @@ from agentguard import ConfigurationError, ResultBlocked, VerificationEngine
 from agentguard.integrations import functions
 from agentguard.integrations.functions import guarded
 
+from ...rows import over
+
 T = TypeVar("T")
 
 
@@ -87,7 +89,7 @@ RETURNED: list[tuple[Any, Any, Any]] = [
 ]
 
 
-@pytest.mark.parametrize(("annotation", "good", "bad"), RETURNED, ids=[str(row[0]) for row in RETURNED])
+@over(("annotation", "good", "bad"), RETURNED)
 def test_what_keeps_the_annotation_is_no_suspect_and_what_breaks_it_is(annotation: Any, good: Any, bad: Any) -> None:
     """As Python has it: a dataclass, a set, a date or a model by its fields' names is what it says."""
     engine = VerificationEngine()
@@ -236,7 +238,7 @@ REFUSED: list[tuple[Any, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("annotation", "message"), REFUSED, ids=[str(row[0]) for row in REFUSED])
+@over(("annotation", "message"), REFUSED)
 def test_an_annotation_that_cannot_be_checked_is_refused_when_the_function_is_decorated(
     annotation: Any, message: str
 ) -> None:

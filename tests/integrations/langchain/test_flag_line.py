@@ -55,28 +55,19 @@ class ShopState(MessagesState):
 
 
 FORMS = [
-    pytest.param("12.50", f"12.50\n\n{LINE}", id="text"),
-    pytest.param("", LINE, id="empty text"),
-    pytest.param({"price": 12.5}, f'{{"price": 12.5}}\n\n{LINE}', id="dict"),
-    pytest.param(None, f"null\n\n{LINE}", id="None"),
-    pytest.param(TEXTS, [*TEXTS, BLOCK], id="text blocks"),
-    pytest.param(IMAGE, [*IMAGE, BLOCK], id="image"),
-    pytest.param(["a", "b"], f'["a", "b"]\n\n{LINE}', id="list"),
-    pytest.param(lambda call_id: answer("12.50", call_id), f"12.50\n\n{LINE}", id="ToolMessage"),
-    pytest.param(
-        lambda call_id: Command(update={"messages": [answer("12.50", call_id)], "seen": "K-7"}),
-        f"12.50\n\n{LINE}",
-        id="Command",
-    ),
-    pytest.param(
-        lambda call_id: [Command(update={"seen": "K-7"}), answer("12.50", call_id)],
-        f"12.50\n\n{LINE}",
-        id="list of both",
-    ),
-    pytest.param(
+    ("12.50", f"12.50\n\n{LINE}"),
+    ("", LINE),
+    ({"price": 12.5}, f'{{"price": 12.5}}\n\n{LINE}'),
+    (None, f"null\n\n{LINE}"),
+    (TEXTS, [*TEXTS, BLOCK]),
+    (IMAGE, [*IMAGE, BLOCK]),
+    (["a", "b"], f'["a", "b"]\n\n{LINE}'),
+    (lambda call_id: answer("12.50", call_id), f"12.50\n\n{LINE}"),
+    (lambda call_id: Command(update={"messages": [answer("12.50", call_id)], "seen": "K-7"}), f"12.50\n\n{LINE}"),
+    (lambda call_id: [Command(update={"seen": "K-7"}), answer("12.50", call_id)], f"12.50\n\n{LINE}"),
+    (
         lambda call_id: Command(update={"messages": [{"role": "tool", "content": "12.50", "tool_call_id": call_id}]}),
         f"12.50\n\n{LINE}",
-        id="message as a dict",
     ),
 ]
 
@@ -109,6 +100,9 @@ def judge_in_a_node(made: ScriptedEngine, tool: Any, **options: Any) -> Any:
 
 
 GUARDS = [judge_in_an_agent, judge_in_a_tool_node, judge_by_wrappers, judge_in_a_node]
+#: All forms for a guard around a call and for one behind it; of the others, which share the code, a text and commands.
+FORMS_OF = {judge_in_a_tool_node: FORMS, judge_in_a_node: FORMS}
+FEW = [FORMS[0], *FORMS[-3:]]
 
 
 async def run_of(run: Run, graph: Any) -> Any:
@@ -116,22 +110,19 @@ async def run_of(run: Run, graph: Any) -> Any:
 
 
 @pytest.mark.parametrize("guard", GUARDS, ids=lambda guard: guard.__name__)
-@pytest.mark.parametrize(("returned", "content"), FORMS)
-async def test_the_line_comes_after_the_result_in_its_own_form(
-    run: Run, guard: Any, returned: Any, content: Any
-) -> None:
-    graph = guard(engine(), tool_returning(returned))
-    out = await run_of(run, graph)
+async def test_the_line_comes_after_the_result_in_its_own_form(run: Run, guard: Any) -> None:
+    for returned, content in FORMS_OF.get(guard, FEW):
+        out = await run_of(run, guard(engine(), tool_returning(returned)))
 
-    (message,) = answers(out)
-    assert message.content == content
-    assert (message.status, message.tool_call_id) == ("success", "c1")
-    stamp = message.response_metadata["agentguard"]
-    assert (stamp["verdict"], stamp["action"], stamp["hazard"]) == ("flag", "annotate", "the currency is missing")
-    (finding,) = verify_transcript(out["messages"], session_id="thread-1")
-    seen_running = guard is not judge_in_a_node
-    assert finding.status is (ReceiptStatus.EXECUTED if seen_running else ReceiptStatus.MISSING)
-    assert finding.verdict == "flag"  # its signature holds, of whoever signed it
+        (message,) = answers(out)
+        assert message.content == content
+        assert (message.status, message.tool_call_id) == ("success", "c1")
+        stamp = message.response_metadata["agentguard"]
+        assert (stamp["verdict"], stamp["action"], stamp["hazard"]) == ("flag", "annotate", "the currency is missing")
+        (finding,) = verify_transcript(out["messages"], session_id="thread-1")
+        seen_running = guard is not judge_in_a_node
+        assert finding.status is (ReceiptStatus.EXECUTED if seen_running else ReceiptStatus.MISSING)
+        assert finding.verdict == "flag"  # its signature holds, of whoever signed it
 
 
 async def test_the_model_reads_it(run: Run) -> None:
@@ -144,18 +135,15 @@ async def test_the_model_reads_it(run: Run) -> None:
 
 
 @pytest.mark.parametrize("guard", GUARDS, ids=lambda guard: guard.__name__)
-@pytest.mark.parametrize(("returned", "content"), FORMS)
-async def test_observe_leaves_the_content_alone_and_stamps_the_verdict(
-    run: Run, guard: Any, returned: Any, content: Any
-) -> None:
-    bare = graph_of(ToolNode([tool_returning(returned)]))
-    (before,) = answers(await run_of(run, bare))
-    out = await run_of(run, guard(engine(), tool_returning(returned), on_flag="observe"))
+async def test_observe_leaves_the_content_alone_and_stamps_the_verdict(run: Run, guard: Any) -> None:
+    for returned, _ in FORMS_OF.get(guard, FEW):
+        (before,) = answers(await run_of(run, graph_of(ToolNode([tool_returning(returned)]))))
+        out = await run_of(run, guard(engine(), tool_returning(returned), on_flag="observe"))
 
-    (message,) = answers(out)
-    assert message.content == before.content
-    stamp = message.response_metadata["agentguard"]
-    assert (stamp["verdict"], stamp["action"]) == ("flag", "observe")
+        (message,) = answers(out)
+        assert message.content == before.content
+        stamp = message.response_metadata["agentguard"]
+        assert (stamp["verdict"], stamp["action"]) == ("flag", "observe")
 
 
 @pytest.mark.parametrize("guard", GUARDS, ids=lambda guard: guard.__name__)

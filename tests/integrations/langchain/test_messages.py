@@ -20,6 +20,8 @@ from agentguard.integrations._messages import (
     withheld,
 )
 
+from ...rows import over
+
 
 def message(call_id: str = "c1", **fields: Any) -> ToolMessage:
     return ToolMessage("18", tool_call_id=call_id, **fields)
@@ -46,7 +48,7 @@ SHAPES = [
 ]
 
 
-@pytest.mark.parametrize(("result", "place"), SHAPES)
+@over(("result", "place"), SHAPES)
 def test_messages_are_found_and_changed_where_they_are(result: Any, place: Any) -> None:
     before = repr(result)
     changed = place(rewritten(result, marked))
@@ -95,7 +97,7 @@ def test_a_tools_own_stamp_is_removed_and_its_other_metadata_kept() -> None:
     assert unstamped(message()) == message()
 
 
-@pytest.mark.parametrize(
+@over(
     ("content", "value"),
     [
         ("text", "text"),
@@ -114,7 +116,7 @@ def stamped(**stamp: Any) -> ToolMessage:
     return message(response_metadata={"agentguard": stamp})
 
 
-@pytest.mark.parametrize(
+@over(
     ("said", "expected"),
     [
         (message(), "flag"),

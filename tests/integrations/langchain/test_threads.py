@@ -15,7 +15,7 @@ from agentguard.verification import VerificationEngine
 
 from .scripted import ASK, agent, answers
 
-THREADS, RUNS, CALLS = 12, 4, 3
+THREADS, RUNS, CALLS = 12, 2, 3
 
 
 def echo(text: str) -> dict[str, str]:

@@ -8,10 +8,12 @@ from typing import Any
 
 import pytest
 from langchain_core.messages import ToolMessage
-from langchain_mcp_adapters.client import MultiServerMCPClient
 from langchain_mcp_adapters.tools import load_mcp_tools
+from mcp.shared.memory import create_connected_server_and_client_session
 
 from agentguard import VerificationEngine
+
+from .server import server
 
 collect_ignore = ["server.py"]  # no tests: it is run in a process of its own
 
@@ -33,13 +35,12 @@ def connections() -> dict[str, Any]:
 
 
 @pytest.fixture
-def connected(connections: dict[str, Any]) -> Callable[..., AbstractAsyncContextManager[Call]]:
-    """A session over stdio whose tools are called with the interceptors that are given."""
+def connected() -> Callable[..., AbstractAsyncContextManager[Call]]:
+    """A session in memory whose tools are called with the interceptors that are given."""
 
     @asynccontextmanager
     async def connect(*interceptors: Any, **options: Any) -> Any:
-        client = MultiServerMCPClient(connections)
-        async with client.session("shop") as session:
+        async with create_connected_server_and_client_session(server) as session:
             loaded = await load_mcp_tools(session, tool_interceptors=list(interceptors), server_name="shop", **options)
             tools = {tool.name: tool for tool in loaded}
 

@@ -1,4 +1,4 @@
-"""The interceptor between a real client and a real server process."""
+"""The interceptor between a real client and a real server: in memory, and in a process of its own."""
 
 import asyncio
 from typing import Any
@@ -56,13 +56,6 @@ async def test_a_made_up_answer_is_replaced_and_a_genuine_one_is_not(
     assert (blocked.artifact, blocked.tool_call_id, blocked.name) == (None, "call-1", "note")
     assert passed.status == "success"
     assert passed.content[0]["text"] == bare.content[0]["text"]
-
-
-async def test_a_session_for_each_call(connections: dict[str, Any], engine: VerificationEngine) -> None:
-    client = MultiServerMCPClient(connections, tool_interceptors=[MCPGuardInterceptor(engine)])
-    tools = {tool.name: tool for tool in await client.get_tools()}
-    made = await tools["stock"].ainvoke({"type": "tool_call", "id": "c", "name": "stock", "args": {"sku": "K-7"}})
-    assert made.artifact == {"structured_content": {"sku": "K-7", "count": 12}}
 
 
 async def test_failures_of_the_tool_pass_and_are_judged_as_such(connected: Any) -> None:
@@ -136,7 +129,8 @@ async def test_in_a_graph_the_thread_is_the_session_and_the_call_keeps_its_id(co
     graph.add_edge("tools", END)
     calls = [{"type": "tool_call", "id": "call-9", "name": "stock", "args": {"sku": "K-7"}}]
     message = {"role": "assistant", "content": "", "tool_calls": calls}
-    await graph.compile().ainvoke({"messages": [message]}, {"configurable": {"thread_id": "t-1"}})
+    out = await graph.compile().ainvoke({"messages": [message]}, {"configurable": {"thread_id": "t-1"}})
+    assert out["messages"][-1].artifact == {"structured_content": {"sku": "K-7", "count": 12}}
     assert [(outcome.session_id, outcome.call_id) for outcome in seen] == [("t-1", "call-9")]
     assert seen[0].args == {"sku": "K-7"}
 

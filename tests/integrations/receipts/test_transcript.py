@@ -15,6 +15,8 @@ from agentguard.errors import DataError
 from agentguard.integrations.receipts import TranscriptFinding, seal, verify_transcript
 from agentguard.verification.receipts import ReceiptSigner, ReceiptStatus
 
+from ...rows import over
+
 SIGNER = ReceiptSigner(b"a key that the tests share")
 OTHER = ReceiptSigner(b"a key that somebody else has")
 ISSUED = 1_000.0
@@ -91,7 +93,7 @@ KINDS = [
 ]
 
 
-@pytest.mark.parametrize(("messages", "status"), KINDS)
+@over(("messages", "status"), KINDS)
 def test_each_kind_is_told_apart(messages: list[Any], status: ReceiptStatus) -> None:
     assert statuses(*messages) == [status]
 
@@ -102,13 +104,10 @@ def test_a_result_shown_twice_is_replayed_the_second_time() -> None:
     assert statuses(call(), once, call(), once) == [ReceiptStatus.EXECUTED, ReceiptStatus.OTHER_CALL]
 
 
-@pytest.mark.parametrize(
-    ("age", "status"),
-    [
+@over(("age", "status"), [
         (60.0, ReceiptStatus.EXECUTED), (60.5, ReceiptStatus.EXPIRED), (math.nan, ReceiptStatus.EXPIRED),
         (-60.0, ReceiptStatus.EXECUTED), (-60.5, ReceiptStatus.AHEAD),
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_a_receipt_holds_for_its_age(age: float, status: ReceiptStatus) -> None:
     assert statuses(call(), result(), now=ISSUED + age, max_age=60.0) == [status]
     assert statuses(call(), result(), now=ISSUED + 1e9) == [ReceiptStatus.EXECUTED]
@@ -167,7 +166,7 @@ MAKES = [
 ]
 
 
-@pytest.mark.parametrize("messages", MAKES)
+@over("messages", MAKES)
 def test_messages_of_any_make_are_read(messages: list[Any]) -> None:
     assert statuses(*messages) == [ReceiptStatus.EXECUTED]
 
@@ -197,7 +196,7 @@ TWOFOLD = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("messages", "status"), TWOFOLD)
+@over(("messages", "status"), TWOFOLD)
 def test_a_message_that_can_be_read_in_two_ways_is_held_to_both(messages: list[Any], status: ReceiptStatus) -> None:
     assert statuses(*messages) == [status]
 
@@ -256,7 +255,7 @@ ARGUMENTS = [
 ]
 
 
-@pytest.mark.parametrize(("text", "args"), ARGUMENTS)
+@over(("text", "args"), ARGUMENTS)
 def test_arguments_are_read_as_frameworks_read_them(text: str, args: Any) -> None:
     asked = openai_call()
     asked["tool_calls"][0]["function"]["arguments"] = text

@@ -12,6 +12,8 @@ from agentguard.traces._formats import FORMATS, Skip
 from agentguard.traces._read import format_of
 from agentguard.verification.types import ToolCall
 
+from ...rows import over
+
 EXPORTS = Path(__file__).parent / "exports"
 RUN = "3f1d2c00-0000-4000-8000-0000000000"
 TRACE = "5b8efff798038103d269b633813fc60c"
@@ -115,7 +117,7 @@ def test_there_is_an_export_of_every_format() -> None:
     assert {format for format, _, _ in EXPECTED.values()} == FORMATS.keys()
 
 
-@pytest.mark.parametrize("name", EXPECTED)
+@over("name", EXPECTED)
 def test_an_export_gives_its_calls(name: str) -> None:
     format, calls, skipped = EXPECTED[name]
 
@@ -123,7 +125,7 @@ def test_an_export_gives_its_calls(name: str) -> None:
     assert read(EXPORTS / name, format=format) == (calls, [], skipped)
 
 
-@pytest.mark.parametrize("name", EXPECTED)
+@over("name", EXPECTED)
 def test_an_export_is_recognised_as_itself_and_as_no_other(name: str) -> None:
     text = (EXPORTS / name).read_text()
     values = [json.loads(line) for line in text.splitlines()] if name.endswith(".jsonl") else json.loads(text)
