@@ -171,7 +171,7 @@ def test_the_package_runs_as_its_command(argument: str) -> None:
     run = subprocess.run([sys.executable, "-m", "agentguard", argument], capture_output=True, text=True, check=True)
     assert "agentguard" in run.stdout
     if argument == "--version":
-        assert run.stdout.startswith(f"agentguard {agentguard.__version__} (")
+        assert run.stdout == f"agentguard {agentguard.__version__}\n"
 
 
 def test_a_posterior_that_nothing_was_said_for_is_no_block_and_no_acceptance() -> None:

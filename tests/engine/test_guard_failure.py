@@ -3,61 +3,28 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 from typing import Any, Literal
 
 import pytest
 
 from agentguard.verification import VerificationEngine, VerificationResult
 from agentguard.verification._engine import _METHODS as METHODS
-from agentguard.verification._method import Check
 
 Mode = Literal["calibrated", "reference"]
 BROKEN = "value_plausibility"
 SECRET = "the patient's name is in here"
 CALL: dict[str, Any] = {"args": {"q": SECRET}, "result": {"answer": SECRET, "count": 3}, "execution_time_ms": 120.0}
-Break = Callable[[pytest.MonkeyPatch], None]
 
 
 def explode(case: Any) -> Any:
     raise ValueError(f"cannot judge {case.document.value} of {case.call.args}")
 
 
-class Exploding:
-    """Stands in a check's place."""
-
-    def __init__(self, check: Check) -> None:
-        self.name, self.tier = check.name, check.tier
-
-    def __call__(self, case: Any, /) -> Any:
-        return explode(case)
-
-
-class WithABrokenCheck:
-    """A method in which value_plausibility raises, with the result in its message.
-
-    It stands before the real one: compiled classes cannot be patched.
-    """
-
-    def __init__(self, method: Any) -> None:
-        self.method = method
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.method, name)
-
-    @property
-    def tiers(self) -> Any:
-        return [
-            (tier, [Exploding(check) if check.name == BROKEN else check for check in checks])
-            for tier, checks in self.method.tiers
-        ]
-
-
 @pytest.fixture
 def broken_check(mode: Mode, monkeypatch: pytest.MonkeyPatch) -> str:
-    """The check that raises in the engines built from here on."""
-    sound = METHODS[mode]
-    monkeypatch.setitem(METHODS, mode, lambda: WithABrokenCheck(sound()))
+    """Make value_plausibility raise, with the result in its message."""
+    (check,) = (check for _, checks in METHODS[mode]().tiers for check in checks if check.name == BROKEN)
+    monkeypatch.setattr(type(check), "__call__", lambda self, case: explode(case))
     return BROKEN
 
 
