@@ -33,6 +33,7 @@ CHECKS = [
     for check in checks
 ]
 every_check = pytest.mark.parametrize(("mode", "tier", "check"), CHECKS)
+every_mode = pytest.mark.parametrize("mode", METHODS)
 
 DOCUMENTED = {
     "schema_mismatch": VerificationTier.TIER_0,
@@ -131,11 +132,12 @@ def benches(mode: str) -> dict[str, Bench]:
     return made
 
 
-@functools.cache
-def twins(mode: str) -> tuple[Bench, Bench]:
-    """Two that learned the same."""
-    one, other = (Bench(mode, **EVERYTHING_DECLARED).learn([*WARM, *hostile_calls()]) for _ in range(2))
-    return one, other
+KINDS = ["cold", "cold, declared", "warm", "warm, declared", "warm by hostile calls"]
+every_bench = pytest.mark.parametrize(("mode", "kind"), [(mode, kind) for mode in METHODS for kind in KINDS])
+
+
+def checks(mode: str) -> list[Check]:
+    return [check for _, of_tier in METHODS[mode]().tiers for check in of_tier]
 
 
 #: What was looked up lately, and is looked up again where it is not there: nothing of it is learned.
@@ -165,7 +167,7 @@ def test_the_eight_documented_signals_exist_in_both_methods() -> None:
         assert {name: tiers.get(name) for name in DOCUMENTED} == DOCUMENTED
 
 
-@pytest.mark.parametrize("mode", METHODS)
+@every_mode
 def test_names_are_unique_and_tiers_in_order(mode: str) -> None:
     tiers = METHODS[mode]().tiers
     names = [check.name for _, checks in tiers for check in checks]
@@ -256,39 +258,46 @@ def assert_well_formed(signal: SignalResult) -> None:
         assert signal.p_value is None
 
 
-@every_check
-def test_never_raises_and_stays_in_its_ranges(mode: str, tier: VerificationTier, check: Check) -> None:
-    for bench in benches(mode).values():
-        for call in [*hostile_calls(), *WARM]:
-            assert_well_formed(check(bench.case(call)))
+@every_bench
+def test_never_raises_and_stays_in_its_ranges(mode: str, kind: str) -> None:
+    bench = benches(mode)[kind]
+    for call in [*hostile_calls(), *WARM]:
+        case = bench.case(call)
+        for check in checks(mode):
+            assert_well_formed(check(case))
 
 
-@every_check
-def test_asking_changes_nothing(mode: str, tier: VerificationTier, check: Check) -> None:
-    """Not the memory, not the call; asked again, also of the same case, it says the same."""
-    for bench in benches(mode).values():
-        for call in [*hostile_calls(), *ordinary(20, seed=9)]:
-            case = bench.case(call)
-            first = check(case)
-            assert check(case) == first
-            assert check(bench.case(call)) == first
-        assert snapshot(bench.memory) == bench.learned
+@every_bench
+def test_asking_changes_nothing(mode: str, kind: str) -> None:
+    """Not the memory, not the call; asked again, also of the same case and in another order, it says the same."""
+    bench = benches(mode)[kind]
+    for call in [*hostile_calls(), *ordinary(20, seed=9)]:
+        case = bench.case(call)
+        first = {check.name: check(case) for check in checks(mode)}
+        assert {check.name: check(case) for check in checks(mode)} == first
+        case = bench.case(call)
+        assert {check.name: check(case) for check in reversed(checks(mode))} == first
+    assert snapshot(bench.memory) == bench.learned
 
 
-@every_check
-def test_leaves_arguments_and_result_as_they_are(mode: str, tier: VerificationTier, check: Check) -> None:
-    bench = Bench(mode, **EVERYTHING_DECLARED).learn(WARM)
+@every_mode
+def test_leaves_arguments_and_result_as_they_are(mode: str) -> None:
+    bench = benches(mode)["warm, declared"]
     for call in [call for call in WARM if isinstance(call.result, dict)]:
         given = copy.deepcopy((call.args, call.result))
-        check(bench.case(call))
-        assert (call.args, call.result) == given
+        case = bench.case(call)
+        for check in checks(mode):
+            check(case)
+            assert (call.args, call.result) == given, check.name
 
 
-@every_check
-def test_what_was_learned_alike_judges_alike(mode: str, tier: VerificationTier, check: Check) -> None:
-    one, other = twins(mode)
+@every_mode
+def test_what_was_learned_alike_judges_alike(mode: str) -> None:
+    one, other = (Bench(mode, **EVERYTHING_DECLARED).learn([*WARM, *hostile_calls()]) for _ in range(2))
     for call in [*hostile_calls(), *ordinary(20, seed=10)]:
-        assert check(one.case(call)) == check(other.case(call))
+        cases = one.case(call), other.case(call)
+        for check in checks(mode):
+            assert check(cases[0]) == check(cases[1])
 
 
 def test_the_snapshot_sees_what_learning_changes() -> None:

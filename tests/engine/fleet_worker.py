@@ -1,13 +1,13 @@
-"""One worker of a fleet: does what it is told line by line, and answers each line with one of JSON.
+"""One worker of a fleet: does what it is told order by order, and answers each with a text of JSON.
 
-``python fleet_worker.py STORE NAME``: ``genuine N`` and ``fault N`` judge so many orders, ``again`` the last one again,
+``genuine N`` and ``fault N`` judge so many orders, ``again`` the last one again,
 ``flush``, ``adopt`` and ``reject`` the one change there is; every answer has what the worker knows.
 """
 
 from __future__ import annotations
 
 import json
-import sys
+from multiprocessing.connection import Connection
 from typing import Any
 
 from agentguard.stores import open_store
@@ -56,8 +56,9 @@ class Worker:
         return {**answer, "told": self.told, "known": [(change.id, change.state, change.since) for change in known]}
 
 
-if __name__ == "__main__":
-    worker = Worker(*sys.argv[1:])
-    for line in sys.stdin:
-        order, _, amount = line.strip().partition(" ")
-        print(json.dumps(worker.do(order, int(amount or 0))), flush=True)
+def serve(orders: Connection, where: str, name: str) -> None:
+    """The life of a worker, which ends with a kill."""
+    worker = Worker(where, name)
+    while True:
+        order, _, amount = orders.recv().partition(" ")
+        orders.send(json.dumps(worker.do(order, int(amount or 0))))

@@ -3,33 +3,32 @@
 from __future__ import annotations
 
 import json
-import signal
-import subprocess
-import sys
+import multiprocessing
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
-WORKER = Path(__file__).with_name("fleet_worker.py")
+from .fleet_worker import serve
+
+# Forks of a process that has imported all they need, and has neither threads nor a store.
+FORKS = multiprocessing.get_context("forkserver")
+FORKS.set_forkserver_preload([serve.__module__, "agentguard.stores._disk", "agentguard.stores._redis"])
 
 
 class Process:
     """A worker in a process of its own; see ``fleet_worker``."""
 
     def __init__(self, where: str, name: str) -> None:
-        self.running = subprocess.Popen(
-            [sys.executable, str(WORKER), where, name], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
+        self.ours, theirs = FORKS.Pipe()
+        self.running = FORKS.Process(target=serve, args=(theirs, where, name), daemon=True)
+        self.running.start()
+        theirs.close()
 
     def say(self, order: str) -> None:
-        assert self.running.stdin is not None
-        self.running.stdin.write(order + "\n")
-        self.running.stdin.flush()
+        self.ours.send(order)
 
     def hear(self) -> Any:
-        assert self.running.stdout is not None
-        return json.loads(self.running.stdout.readline())
+        return json.loads(self.ours.recv())
 
     def do(self, order: str) -> Any:
         self.say(order)
@@ -37,8 +36,9 @@ class Process:
 
     def kill(self) -> None:
         """As ``kill -9`` does it."""
-        self.running.send_signal(signal.SIGKILL)
-        self.running.communicate()
+        self.running.kill()
+        self.running.join()
+        self.ours.close()
 
 
 @contextmanager

@@ -46,9 +46,8 @@ def genuine(rng: random.Random, tool: str) -> tuple[dict[str, Any], str]:
     return TOOLS[tool](rng)
 
 
-@pytest.mark.parametrize("fault", FAULTS)
-@pytest.mark.parametrize("seed", [1, 2, 3])
-def test_bad_results_stand_out_after_a_history_with_a_tenth_of_them(fault: str, seed: int) -> None:
+@pytest.mark.parametrize("seed", [1, 2])
+def test_bad_results_stand_out_after_a_history_with_a_tenth_of_them(seed: int) -> None:
     """At least nine in ten score above all but one in a hundred of the genuine results."""
     rng = random.Random(seed)
     engine = VerificationEngine()
@@ -64,8 +63,9 @@ def test_bad_results_stand_out_after_a_history_with_a_tenth_of_them(fault: str, 
         return sorted(verdict.posterior for verdict in verdicts)
 
     threshold = scores(genuine)[-4]
-    bad = scores(FAULTS[fault])
-    assert sum(score > threshold for score in bad) >= 0.9 * len(bad)
+    for fault, make in FAULTS.items():
+        bad = scores(make)
+        assert sum(score > threshold for score in bad) >= 0.9 * len(bad), fault
 
 
 def moved_after_thirty() -> VerificationResult:

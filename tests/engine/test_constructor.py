@@ -239,10 +239,11 @@ NO_PROBABILITY: list[Any] = [-0.1, 1.1, math.nan, math.inf, -math.inf, True, Fal
 
 
 @pytest.mark.parametrize("name", ["prior", "accept_below", "block_at", "max_false_block_rate"])
-@pytest.mark.parametrize("value", [0, 0.0, *NO_PROBABILITY], ids=lambda value: repr(value)[:8])
-def test_an_argument_out_of_range_is_named(mode: Mode, name: str, value: Any) -> None:
-    with pytest.raises(ConfigurationError, match=rf"^{name} must be a number in"):
-        VerificationEngine(mode=mode, **{name: value})
+def test_an_argument_out_of_range_is_named(mode: Mode, name: str, subtests: pytest.Subtests) -> None:
+    for value in [0, 0.0, *NO_PROBABILITY]:
+        arguments: dict[str, Any] = {name: value}
+        with subtests.test(repr(value)[:8]), pytest.raises(ConfigurationError, match=rf"^{name} must be a number in"):
+            VerificationEngine(mode=mode, **arguments)
 
 
 def test_a_prior_of_one_leaves_nothing_to_judge() -> None:

@@ -16,7 +16,7 @@ from agentguard.stores._disk import DiskStore
 from agentguard.verification import VerificationEngine
 from agentguard.verification._census import field
 
-KILLS = 20
+KILLS = 6
 
 WRITER = """
 import sys
@@ -154,17 +154,24 @@ def test_a_full_disk(policy: str, blocked: str, tmp_path: Path) -> None:
 
 def test_eight_processes_on_one_folder_count_every_call(tmp_path: Path) -> None:
     code = """
-import sys
+import os, sys
 from agentguard.stores._disk import DiskStore
 from agentguard.verification import VerificationEngine
 
-with VerificationEngine(store=DiskStore(sys.argv[1], flush_seconds=0.01), audit_rate=0.0) as engine:
-    for number in range(500):
-        engine.verify("search", args={"q": number % 7}, result={"hits": number % 7, "of": sys.argv[2]})
+workers = []
+for name in range(8):  # forks of one that has imported all, and has neither store nor engine
+    worker = os.fork()
+    workers.append(worker)
+    if worker == 0:
+        with VerificationEngine(store=DiskStore(sys.argv[1], flush_seconds=0.01), audit_rate=0.0) as engine:
+            for number in range(500):
+                engine.verify("search", args={"q": number % 7}, result={"hits": number % 7, "of": str(name)})
+        sys.exit()
+print([os.waitpid(worker, 0)[1] for worker in workers])
 """
     folder = tmp_path / "state"
-    workers = [subprocess.Popen([sys.executable, "-c", code, str(folder), str(k)]) for k in range(8)]
-    assert [worker.wait(120) for worker in workers] == [0] * 8
+    run = limited(code, str(folder))
+    assert run.stdout == f"{[0] * 8}\n", run.stderr
     with DiskStore(folder) as store:
         found = store.counts().values()
         assert sum(tools["search"][field("calls")] for tools in found) == 4_000

@@ -130,14 +130,16 @@ def test_ten_thousand_hallucination_labels_do_not_block_clean_calls_of_a_warm_to
     assert judge(engine, "genuine").prior < 1.0
 
 
-@pytest.mark.parametrize("call", [{}, {"result": {"city": "Oslo"}}, {"result": "text", "execution_time_ms": 300.0}])
-def test_nor_does_any_number_of_them_block_a_call_with_nothing_against_it(mode: Mode, call: dict[str, Any]) -> None:
-    in_force: list[dict[str, Any]] = [{}, {"block_at": 0.3}, {"accept_below": 0.05, "block_at": 0.16}]
-    for arguments in in_force:
-        engine = VerificationEngine(mode=mode, **arguments)
-        for _ in range(10_000):
-            engine.record_feedback("nameless", 0.9, True)
-        verdict = engine.verify("nameless", **call)
+@pytest.mark.parametrize("in_force", [{}, {"block_at": 0.3}, {"accept_below": 0.05, "block_at": 0.16}])
+def test_nor_does_any_number_of_them_block_a_call_with_nothing_against_it(mode: Mode, in_force: dict[str, Any]) -> None:
+    engine = VerificationEngine(mode=mode, **in_force)
+    for _ in range(10_000 if mode == "calibrated" else 1_000):  # an average, which has long reached the label
+        engine.record_feedback("nameless", 0.9, True)
+    calls: list[dict[str, Any]] = [
+        {}, {"result": {"city": "Oslo"}}, {"result": "text", "execution_time_ms": 300.0},
+    ]  # fmt: skip
+    for call in calls:
+        verdict = engine.verify("nameless", **call, learn=False)
         assert not any(signal.fired for signal in verdict.signals.values())
         assert verdict.verdict != "block"
 
@@ -470,10 +472,11 @@ def test_a_verdict_changes_by_the_threshold_alone() -> None:
 @pytest.mark.parametrize(
     "settings", [{}, {"block_at": 0.3}, {"accept_below": 0.05, "block_at": 0.16}, {"prior": 0.4}, {"block_at": 1.0}]
 )
-def test_ten_thousand_labels_stay_within_bounds(label: bool, settings: dict[str, float]) -> None:
+def test_a_thousand_labels_stay_within_bounds(label: bool, settings: dict[str, float]) -> None:
+    """After as many, the average is the label to ten digits, and more of them change nothing: (40/41)^1000 is 2e-11."""
     engine = VerificationEngine(mode="reference", **settings)  # type: ignore[arg-type]
     configured = engine.thresholds()
-    for _ in range(10_000):
+    for _ in range(1_000):
         engine.record_feedback("nameless", 0.5, label)
     reached = engine.thresholds("nameless")
 

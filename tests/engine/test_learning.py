@@ -54,7 +54,7 @@ def test_judging_without_learning_leaves_everything_as_it_was(mode: Mode) -> Non
     """Two engines see the same stream; one is asked about other calls in between, of tools known and unknown."""
     plain, asked = engines(mode)
     rng, other_rng = random.Random(1), random.Random(2)
-    for number in range(300):
+    for number in range(150):
         call, tool = weather(rng), ("declared", "undeclared")[number % 2]
         for suspect in (hostile(other_rng), weather(other_rng)):
             for asked_tool in (tool, "never called otherwise"):
@@ -224,8 +224,7 @@ def keyed(call: dict[str, Any]) -> Any:
     return "".join(f"{name}: {value}\n" for name, value in call["result"].items())
 
 
-@pytest.mark.parametrize("form", [renamed, prose, keyed])
-@pytest.mark.parametrize("history", [60, 1_000])
+@pytest.mark.parametrize(("form", "history"), [(renamed, 60), (prose, 60), (keyed, 60), (renamed, 1_000)])
 def test_a_new_genuine_form_is_accepted_from_its_adoption_on(
     form: Callable[[dict[str, Any]], Any], history: int
 ) -> None:

@@ -46,11 +46,8 @@ class Shop:
     """
 
     def __init__(self, folder: Path) -> None:
-        program = next(block.code for block in blocks(QUICK_START) if block.title == "shop.py")
-        (folder / "shop.py").write_text(program, encoding="utf-8")
-        # The page's own program; then its function, with its engine, as the next process would have them.
-        subprocess.run([sys.executable, "shop.py"], cwd=folder, check=True, capture_output=True)
-        self.folder = folder / "guard-state"
+        """The page's function, with its engine, as the process after its program would have them."""
+        self.folder = folder
         self.store = DiskStore(self.folder, flush_seconds=3600.0)
         self.engine = VerificationEngine(store=self.store)
         self.stuck = False
@@ -85,9 +82,19 @@ class Shop:
         self.engine.flush()
 
 
+@pytest.fixture(scope="module")
+def left_behind(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The state after the page's own program."""
+    folder = tmp_path_factory.mktemp("quick-start")
+    program = next(block.code for block in blocks(QUICK_START) if block.title == "shop.py")
+    (folder / "shop.py").write_text(program, encoding="utf-8")
+    subprocess.run([sys.executable, "shop.py"], cwd=folder, check=True, capture_output=True)
+    return folder / "guard-state"
+
+
 @pytest.fixture
-def shop(tmp_path: Path) -> Iterator[Shop]:
-    made = Shop(tmp_path)
+def shop(left_behind: Path, tmp_path: Path) -> Iterator[Shop]:
+    made = Shop(shutil.copytree(left_behind, tmp_path / "guard-state"))
     yield made
     made.engine.close()
     made.store.close()

@@ -64,7 +64,7 @@ for verdict in judged(lambda: None):
             env={**os.environ, "PYTHONHASHSEED": str(seed)},
             capture_output=True, text=True, check=True,
         ).stdout
-        for seed in (1, 2, 3)
+        for seed in (1, 2)
     }  # fmt: skip
 
     assert len(runs) == 1

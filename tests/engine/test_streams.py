@@ -124,10 +124,9 @@ def at_most(share: float, count: int) -> float:
     return share * count + 3.0 * math.sqrt(count * share * (1.0 - share))
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
-def test_genuine_streams_pass(seed: int) -> None:
+def test_genuine_streams_pass() -> None:
     """At most 1% of 5,000 genuine calls blocked, as ``max_false_block_rate`` says by default, and 3% flagged."""
-    rng = random.Random(seed)
+    rng = random.Random(1)
     engine = warm(rng)
     verdicts: Counter[str] = Counter()
     for _ in range(5_000):
@@ -143,11 +142,11 @@ def test_a_lower_rate_blocks_fewer_genuine_calls() -> None:
     for rate in (0.002, 0.05):
         rng = random.Random(4)
         engine = warm(rng).calibrate(max_false_block_rate=rate)
-        tools = [rng.choice(list(TOOLS)) for _ in range(5_000)]
+        tools = [rng.choice(list(TOOLS)) for _ in range(2_500)]
         blocked[rate] = sum(engine.verify(tool, **genuine(rng, tool)).is_hallucinated for tool in tools)
 
-    assert blocked[0.002] <= at_most(0.002, 5_000)
-    assert blocked[0.002] < blocked[0.05] <= at_most(0.05, 5_000)
+    assert blocked[0.002] <= at_most(0.002, 2_500)
+    assert blocked[0.002] < blocked[0.05] <= at_most(0.05, 2_500)
 
 
 def truncated(rng: random.Random, tool: str, answer: Answer) -> Any:
@@ -191,11 +190,18 @@ FAULTS: dict[str, tuple[Callable[[random.Random, str, Answer], Any], list[str]]]
 }
 
 
+@pytest.fixture(name="known", scope="module")
+def _known() -> VerificationEngine:
+    """A warm engine that is only asked, and learns nothing more."""
+    return warm(random.Random(5))
+
+
 @pytest.mark.parametrize(("spoil", "tools"), FAULTS.values(), ids=FAULTS)
-def test_typical_faults_are_mostly_caught(spoil: Callable[[random.Random, str, Answer], Any], tools: list[str]) -> None:
+def test_typical_faults_are_mostly_caught(
+    spoil: Callable[[random.Random, str, Answer], Any], tools: list[str], known: VerificationEngine
+) -> None:
     """At least 80% of 300 are flagged or blocked; they come in good time, so that latency tells nothing."""
-    rng = random.Random(5)
-    engine = warm(rng)
+    rng = random.Random(6)
 
     def judged() -> VerificationResult:
         tool = rng.choice(tools)
@@ -203,22 +209,21 @@ def test_typical_faults_are_mostly_caught(spoil: Callable[[random.Random, str, A
         answer = make(rng)
         took = milliseconds * rng.lognormvariate(0, 0.3)
         spoiled = spoil(rng, tool, answer)
-        return engine.verify(tool, args=answer.args, result=spoiled, execution_time_ms=took, learn=False)
+        return known.verify(tool, args=answer.args, result=spoiled, execution_time_ms=took, learn=False)
 
     caught = [judged().verdict != "accept" for _ in range(300)]
 
     assert sum(caught) >= 240
 
 
-def test_an_instant_answer_of_a_slow_tool_is_mostly_caught() -> None:
+def test_an_instant_answer_of_a_slow_tool_is_mostly_caught(known: VerificationEngine) -> None:
     """Fabricated at once: the content is as ever, the time is not."""
-    rng = random.Random(6)
-    engine = warm(rng)
+    rng = random.Random(7)
 
     def judged() -> VerificationResult:
         tool = rng.choice(["get_weather", "search_notes"])
         answer = TOOLS[tool][0](rng)
-        return engine.verify(tool, args=answer.args, result=answer.result, execution_time_ms=0.3, learn=False)
+        return known.verify(tool, args=answer.args, result=answer.result, execution_time_ms=0.3, learn=False)
 
     caught = [judged().verdict != "accept" for _ in range(200)]
 

@@ -14,7 +14,7 @@ from agentguard.stores import MemoryStore
 from agentguard.verification import VerificationEngine
 
 Mode = Literal["calibrated", "reference"]
-THREADS, CALLS = 16, 150
+THREADS, CALLS = 16, 75
 TOOLS = ("get_weather", "list_orders", "search_notes")
 LONGEST_S = 120.0  # a failure, not a wait: the threads end by themselves after a second or two
 
@@ -62,7 +62,7 @@ def verify(engine: VerificationEngine, thread: int, call: int) -> None:
 
 
 def test_no_observation_is_lost(mode: Mode, memory_of: Any, learned: Any) -> None:
-    """Every call is trusted, so every call is learned: 16 threads x 150 calls, a third of them of each tool."""
+    """Every call is trusted, so every call is learned: 16 threads x 75 calls, a third of them of each tool."""
     engine = VerificationEngine(mode=mode)
     each = THREADS * CALLS // len(TOOLS)
     for tool in TOOLS:

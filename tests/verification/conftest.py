@@ -3,7 +3,7 @@
 import math
 import uuid
 from collections import OrderedDict, defaultdict, deque, namedtuple
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime, time, timezone
 from decimal import Decimal
@@ -342,7 +342,12 @@ def values() -> SimpleNamespace:
     )  # fmt: skip
 
 
-@pytest.fixture(params=sorted(AWKWARD))
-def awkward(request: pytest.FixtureRequest) -> Any:
-    """A maker of one awkward value."""
-    return AWKWARD[request.param]
+@pytest.fixture
+def each_awkward(subtests: pytest.Subtests) -> Iterator[Any]:
+    """The makers of the awkward values, one by one; a test goes on with the next where one of them fails."""
+
+    def makers() -> Iterator[Any]:
+        for name, make in AWKWARD.items():
+            yield subtests.test(name), make
+
+    return makers()

@@ -90,16 +90,16 @@ def test_many_and_long_arguments_are_bounded():
     assert len(many.values) <= 100
     assert len(many.words) <= 200
     assert Arguments({"text": "word " * 1_000_000}).values == []
-    assert Arguments({"flags": [None] * 1_000_000, "city": "Paris"}).key
+    assert Arguments({"flags": [None] * 100_000, "city": "Paris"}).key
 
 
 @pytest.mark.parametrize("row", [{}, [], (), None, "", {"a": None}], ids=repr)
-def test_of_a_million_rows_the_first_are_read(row):
+def test_of_many_rows_the_first_are_read(row):
     """Also where there is nothing in them that could be compared."""
-    rows = Arguments({"rows": [row] * 1_000_000, "city": "Paris"})
+    rows = Arguments({"rows": [row] * 100_000, "city": "Paris"})
     assert not rows.complete
     assert rows.values == []
-    assert Arguments([row] * 1_000_000).values == []
+    assert Arguments([row] * 100_000).values == []
     assert Arguments({"rows": [row] * 100, "city": "Paris"}).values == [("city", "paris")]
     assert Arguments({"rows": [row] * 100, "city": "Paris"}).complete
 
@@ -110,11 +110,13 @@ def test_anything_can_be_an_argument(values, data):
     check(data.draw(st.dictionaries(st.text(max_size=5), values.objects, max_size=4)))
 
 
-def test_awkward_things_too(awkward):
-    for make in (awkward, lambda: {"of": awkward()}, lambda: [awkward(), {"deep": awkward()}]):
-        check(make())
-        assert Arguments(make()).key == Arguments(make()).key
-        assert Arguments(make()).values == Arguments(make()).values
+def test_awkward_things_too(each_awkward):
+    for each, awkward in each_awkward:
+        with each:
+            for wrap in (lambda make: make(), lambda make: {"of": make()}, lambda make: [make(), {"deep": make()}]):
+                check(wrap(awkward))
+                one, other = Arguments(wrap(awkward)), Arguments(wrap(awkward))
+                assert (one.key, one.values) == (other.key, other.values)
 
 
 def check(args):

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentguard import ProfileError, VerificationEngine
+from agentguard.verification import _canonical
 from agentguard.verification._canonical import MAX_WEIGHT, args_key, plain, weighs_too_much
 from agentguard.verification._document import Limits, read
 from agentguard.verification._walk import Walk, layout_of
@@ -16,6 +17,13 @@ JSON = st.recursive(
     lambda below: st.lists(below, max_size=6) | st.dictionaries(st.text(max_size=6), below, max_size=6),
     max_leaves=40,
 )
+
+
+@pytest.fixture
+def _fewer_nodes(monkeypatch):
+    """A tenth of the values that are made plain of one object."""
+    monkeypatch.setattr(_canonical, "MAX_NODES", 20_000)
+    monkeypatch.setattr(_canonical.made_plain, "__defaults__", (20_000,))
 
 
 def doubled(times):
@@ -81,6 +89,7 @@ def test_a_budget_too_small_to_judge_by_is_refused(fields):
         VerificationEngine().register_tool_profile("t", **fields)
 
 
+@pytest.mark.usefixtures("_fewer_nodes")
 class TestSharedParts:
     def test_a_value_that_holds_itself_many_times_weighs_what_its_text_would(self):
         # 10^4 times "ha" and the brackets around them, against 10^9 times.

@@ -154,12 +154,14 @@ class TestSchema:
         said = contract(output_schema=SCHEMA).schema_violation(read(data.draw(values.objects)))
         assert said is None or said
 
-    def test_awkward_results_too(self, awkward):
-        whole = contract(output_schema=SCHEMA, required_fields=["id"], forbidden_fields=["a[].b"])
-        for result in (awkward(), {"id": awkward()}, [awkward()]):
-            document = read(result)
-            whole.schema_violation(document)
-            assert len(whole.field_violations(document)) <= 2
+    def test_awkward_results_too(self, each_awkward):
+        for each, awkward in each_awkward:
+            with each:
+                whole = contract(output_schema=SCHEMA, required_fields=["id"], forbidden_fields=["a[].b"])
+                for result in (awkward(), {"id": awkward()}, [awkward()]):
+                    document = read(result)
+                    whole.schema_violation(document)
+                    assert len(whole.field_violations(document)) <= 2
 
 
 @pytest.mark.parametrize("engine", ["re2", "re"])
@@ -192,12 +194,15 @@ class TestPatterns:
     def test_no_patterns_are_declared(self, engine):
         assert not contract(regex_engine=engine).has_patterns
 
-    def test_any_result_can_be_searched(self, engine, awkward):
-        anything = contract(response_patterns=["."], regex_engine=engine)
-        nothing = contract(response_patterns=["no such text"], regex_engine=engine)
-        for result in ({"of": awkward()}, [awkward()], [*range(20), awkward(), *range(20)]):
-            assert anything.matches_a_pattern(read(result)) is True
-            assert nothing.matches_a_pattern(read(result)) is False
+    def test_any_result_can_be_searched(self, engine, each_awkward):
+        for each, awkward in each_awkward:
+            with each:
+                anything = contract(response_patterns=["."], regex_engine=engine)
+                nothing = contract(response_patterns=["no such text"], regex_engine=engine)
+                for result in ({"of": awkward()}, [awkward()], [*range(20), awkward(), *range(20)]):
+                    document = read(result)
+                    assert anything.matches_a_pattern(document) is True
+                    assert nothing.matches_a_pattern(document) is False
 
     def test_a_match_far_into_a_long_text(self, engine):
         text = "x" * 5_000_000 + "needle"

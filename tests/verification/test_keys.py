@@ -86,9 +86,9 @@ class TestHistory:
 
 
 class TestCutOff:
-    @pytest.mark.parametrize("length", range(32, len(LONG)))
-    def test_every_beginning_from_32_bytes_on_is_cut_off(self, length):
-        assert history_of(LONG).is_cut_off(read(LONG[:length]))
+    def test_every_beginning_from_32_bytes_on_is_cut_off(self):
+        history = history_of(LONG)
+        assert [length for length in range(32, len(LONG)) if not history.is_cut_off(read(LONG[:length]))] == []
 
     def test_the_whole_and_anything_longer_is_not(self):
         history = history_of(LONG)

@@ -256,18 +256,18 @@ FAULTS: dict[str, tuple[Callable[[], Any], Callable[[Any], None], str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", FAULTS)
-def test_what_cannot_be_so_is_refused_with_its_place(name: str) -> None:
-    new, change, said = FAULTS[name]
-    record = new()
-    check_record(record)
+def test_what_cannot_be_so_is_refused_with_its_place(subtests: pytest.Subtests) -> None:
+    for name, (new, change, said) in FAULTS.items():
+        with subtests.test(name):
+            record = new()
+            check_record(record)
 
-    change(record)
+            change(record)
 
-    with pytest.raises(DataError) as caught:
-        check_record(record)
-    assert str(caught.value).startswith("learned state is damaged: ")
-    assert said in str(caught.value)
+            with pytest.raises(DataError) as caught:
+                check_record(record)
+            assert str(caught.value).startswith("learned state is damaged: ")
+            assert said in str(caught.value)
 
 
 @pytest.mark.parametrize("mode", TAUGHT)

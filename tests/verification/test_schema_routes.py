@@ -2,7 +2,8 @@
 
 import pytest
 
-from agentguard.verification._output_schema import takes_too_many_routes
+from agentguard.verification import _output_schema
+from agentguard.verification._output_schema import _Automaton, _Untold, takes_too_many_routes
 
 STRING = {"type": "string"}
 
@@ -89,8 +90,11 @@ def test_schemas_without_end(schema):
     assert takes_too_many_routes(schema)
 
 
-def test_the_steps_of_the_search_are_bounded():
-    # Each of a thousand branches holds all the others' fields: a million pairs, and as many below each of them.
-    branches = [{"properties": {f"p{n}": ref("All") for n in range(1_000)}} for _ in range(1_000)]
-    assert takes_too_many_routes(recursive(All={"anyOf": branches}))
-    assert takes_too_many_routes(chain(100_000, lambda below: {"properties": {"a": below}}))
+def test_the_steps_of_the_search_are_bounded(monkeypatch):
+    monkeypatch.setattr(_output_schema, "MOST_SEARCH_STEPS", 10_000)
+    # Each of a hundred branches holds all the others' fields: ten thousand pairs, and as many below each of them.
+    branches = [{"properties": {f"p{n}": ref("All") for n in range(100)}} for _ in range(100)]
+    for schema in (recursive(All={"anyOf": branches}), chain(12_000, lambda below: {"properties": {"a": below}})):
+        assert takes_too_many_routes(schema)
+        with pytest.raises(_Untold):
+            _Automaton(schema).is_ambiguous()

@@ -328,7 +328,7 @@ results = st.recursive(
 )
 
 
-@given(st.lists(st.tuples(results, results, st.none() | ODD | st.floats()), min_size=1, max_size=12))
+@given(st.lists(st.tuples(results, results, st.none() | ODD | st.floats()), min_size=1, max_size=6))
 def test_whatever_an_engine_learned_goes_there_and_back(calls: list[tuple[Any, Any, Any]]) -> None:
     store, other = Shared(), Shared()
     for mode in ("calibrated", "reference"):

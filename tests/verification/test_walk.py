@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from agentguard.verification._document import read
 from agentguard.verification._keys import NUMBERS_READ, numbers_of
 from agentguard.verification._shape import FORMATS_READ, formats_of, string_format
-from agentguard.verification._walk import HEAD, TAIL, Layout, Walk, child_path, layout_of
+from agentguard.verification._walk import HEAD, TAIL, Walk, child_path, layout_of
 
 scalars = (
     st.none()
@@ -69,16 +69,11 @@ def forms_of(value: Any, path: str = "") -> Iterator[tuple[str, tuple[str, ...]]
             yield from forms_of(item, f"{path}[]")
 
 
-def layout(value: Any) -> Layout:
-    walk = Walk()
-    walk.visit(value)
-    return layout_of(walk.forms, walk.typed)
-
-
 @given(value=values)
 @example([{"a": 1}] * 13)
 @example([[{"a": [1, None, "x"]}, {"a": [2.0]}], [{"b": True, "a": {}}]])
 def test_it_meets_each_leaf_and_each_object(value: Any) -> None:
+    """A layout has each path with the types there; the order of rows is kept where all have the same keys."""
     walk = Walk()
     walk.visit(value)
 
@@ -89,24 +84,14 @@ def test_it_meets_each_leaf_and_each_object(value: Any) -> None:
     assert {leaf for _, leaf in met - expected} <= {"None"}
     assert walk.forms.keys() == set(forms_of(value))
 
+    facts = layout_of(walk.forms, walk.typed).facts
+    typed = {(path, float if type(leaf) is int else type(leaf)) for path, leaf in leaves_of(value)}
+    assert typed <= facts
+    assert {kind for _, kind in facts - typed} <= {type(None)}
 
-@given(value=values)
-def test_a_layout_has_each_path_with_the_types_there(value: Any) -> None:
-    facts = layout(value).facts
-
-    expected = {(path, float if type(leaf) is int else type(leaf)) for path, leaf in leaves_of(value)}
-    assert expected <= facts
-    assert {kind for _, kind in facts - expected} <= {type(None)}
-
-
-@given(value=values)
-def test_the_order_of_the_rows_is_kept_where_all_have_the_same_keys(value: Any) -> None:
-    rows = [{"n": n, "of": value} for n in range(5)]
-
-    walk = Walk()
-    walk.visit(rows)
-
-    assert walk.leaves["[].n"] == [0, 1, 2, 3, 4]
+    rows = Walk()
+    rows.visit([{"n": n, "of": value} for n in range(5)])
+    assert rows.leaves["[].n"] == [0, 1, 2, 3, 4]
 
 
 @given(leaves=st.lists(st.dictionaries(keys, scalars, max_size=4), max_size=8), free=keys)

@@ -52,11 +52,11 @@ def test_redis_is_stopped_and_started_under_load(how: str, started: Callable[...
         worker.start()
     for _ in range(2):
         before = list(judged)
-        while any(now < then + 100 for now, then in zip(judged, before, strict=True)) and not raised:
+        while any(now < then + 40 for now, then in zip(judged, before, strict=True)) and not raised:
             ended.wait(0.001)
         getattr(server, how)()
         before = list(judged)
-        while any(now < then + 100 for now, then in zip(judged, before, strict=True)) and not raised:
+        while any(now < then + 40 for now, then in zip(judged, before, strict=True)) and not raised:
             ended.wait(0.001)
         server.start()
     ended.set()

@@ -1,10 +1,12 @@
-"""One of several processes that share a store: what it counts is known beforehand.
+"""Processes that share a store: what they count is known beforehand.
 
-``python worker.py URL PREFIX NAME MERGES BATCHES SIZE``: so many deltas of one update each, then so many of ``SIZE``.
+``python worker.py URL PREFIX PROCESSES MERGES BATCHES SIZE``: each of so many processes sends so many deltas of one
+update, then so many of ``SIZE``. They are forks of one that has imported all, and has no store.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 
 from agentguard.stores import Delta
@@ -23,5 +25,12 @@ def work(url: str, prefix: str, name: str, merges: int, batches: int, size: int)
 
 
 if __name__ == "__main__":
-    address, keys, worker, *numbers = sys.argv[1:]
-    work(address, keys, worker, *map(int, numbers))
+    address, keys, *texts = sys.argv[1:]
+    processes, *numbers = map(int, texts)
+    forks = []
+    for place in range(processes):
+        forks.append(os.fork())
+        if forks[-1] == 0:
+            work(address, keys, f"w{place}", *numbers)
+            sys.exit()
+    print([os.waitpid(fork, 0)[1] for fork in forks])
