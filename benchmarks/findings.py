@@ -131,12 +131,11 @@ FINDINGS: Sequence[tuple[str, str]] = (
     ),
     (
         "A fresh clone",
-        "All of it is bound by the processors, and by what they share with others: the same code takes far longer on "
-        "one day than on another. Environments made anew took much of `.ci/run`; uv fills most of them now. Images "
-        "that set `PYTHONDONTWRITEBYTECODE` let each process that tests start compile all that it imports; make "
-        "takes that back. Collected tests are frozen, so that the collector of garbage does not go through them; one "
-        "Elasticsearch serves all of its tests, one wheel all tests of packaging. What is left is the many tests that "
-        "start a process, the long ones of `make test-slow`, and the suites that run again on the lowest versions.",
+        "CPU seconds are what a suite can promise: the same tests take twice as long on a day when the neighbours on "
+        "the same processors are busy. `make` unsets `PYTHONDONTWRITEBYTECODE`, which makes each of hundreds of test "
+        "processes compile everything that it imports. Collected tests are frozen out of garbage collection; one "
+        "Elasticsearch, one Spark, one site and one wheel serve all tests that need them; a table of cases is walked "
+        "inside one test. The dearest tests left start a server, a browser or Java.",
     ),
     (
         "The guard in the loop, clean runs",
