@@ -95,13 +95,12 @@ FINDINGS: Sequence[tuple[str, str]] = (
     ),
     (
         "Speed",
-        "The engine learns on every call what the peer never looks at: some forty reads and writes of statistics. "
-        "Charts of each number, what is odd by name, relations, sessions and a model of the tool's text came since. "
-        "What is the same for each result of a form is computed once, in one walk, column by column. The rest of a "
-        "call of 1 KB is spread over reading the result and its arguments, a dozen learned checks, learning, sessions, "
-        "the sum and the records; no function stands out. Caching arguments by their key would flatter the benchmark "
-        "and keep content; the search for secrets is the library's own. Of 50 KB, writing the JSON is the largest "
-        "part, which the floor does too; of 50 KB as text, only the parts that a check looks at are parsed.",
+        "The engine updates statistics on every call that the peer does not have: a chart of each number, relations "
+        "between fields, sessions, and a model of the tool's text. The engine computes once what all results of one "
+        "form share. The rest of a 1 KB call is spread over reading, a dozen learned checks, learning, sessions, the "
+        "sum and the records; no function stands out. Caching arguments by their key would flatter the benchmark and "
+        "keep content. Writing the JSON is the largest part of a 50 KB call, and the floor writes it too; 50 KB of "
+        "text is also parsed.",
     ),
     (
         "Memory",
@@ -199,12 +198,10 @@ FINDINGS: Sequence[tuple[str, str]] = (
     ),
     (
         "A tool call in LangGraph",
-        "What is left is nearly all the verdict itself. It takes longer there than in a loop, for LangChain's own code "
-        "has run since and the processor's caches hold little of it. What "
-        "LangChain works out of the signatures of a tool and its function on every call is worked out once under the "
-        "guard, and is taken off. `invoke` starts a thread for each call, which finds less still in the caches and is "
-        "waited for: where both processors are idle, some 45 µs more than pinned to one of them. One watched tool for "
-        "all calls, told apart by a context variable, would save a microsecond or two, and lose the calls that a "
-        "wrapper makes in a thread of its own: not done.",
+        "Nearly all of the added time is `verify`. It takes longer there than in a loop, because LangChain's code runs "
+        "between two calls and pushes the engine's data out of the processor's caches. LangChain inspects the "
+        "signatures of a tool and its function on every call; the guard does so once, and that time is subtracted. "
+        "`invoke` starts a thread for each call and waits for it. Sharing one watched tool between calls would save a "
+        "microsecond or two and lose the calls that a wrapper makes in a thread of its own.",
     ),
 )

@@ -252,7 +252,7 @@ def test_a_change_that_was_blocked_often_enough_says_so() -> None:
     for number in range(6):
         call = {"args": {"city": f"Town {number}"}, "result": {"city": f"Town {number}"}, "execution_time_ms": 188.0}
         verdict = engine.verify("get_weather", **call)
-        note = verdict.note.removesuffix("no profile for 'get_weather': held to what was learned of it alone")
+        note = verdict.note.removesuffix("no profile for 'get_weather': held to its own earlier calls alone")
         notes.append((verdict.verdict, note.removesuffix("; ")))
 
     assert [name for name, _ in notes] == ["block"] * 3 + ["flag"] * 3
@@ -293,6 +293,6 @@ def test_of_an_unregistered_tool_it_is_said_what_it_is_held_to(mode: Mode) -> No
     engine = VerificationEngine(mode=mode)
     instant = engine.verify("nameless", result=1, execution_time_ms=0.05)
 
-    said = {"calibrated": "held to what was learned of it alone", "reference": "held to a latency of 2 ms to 60 s"}
+    said = {"calibrated": "held to its own earlier calls alone", "reference": "held to a latency of 2 ms to 60 s"}
     assert instant.note == f"no profile for 'nameless': {said[mode]}"
     assert instant.signals["latency_anomaly"].fired is (mode == "reference")

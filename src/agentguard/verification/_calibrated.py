@@ -34,7 +34,7 @@ class Calibrated:
 
     ends_early = False
     holds = True
-    held_to = "what was learned of it alone"
+    held_to = "its own earlier calls alone"
     tiers: Sequence[tuple[VerificationTier, Sequence[Check]]] = TIERS
 
     def __init__(self) -> None:

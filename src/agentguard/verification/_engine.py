@@ -1,4 +1,4 @@
-"""The engine that users hold: what they set and ask, labels, changes and the store. ``_judging`` judges each call."""
+"""The public engine: settings, profiles, labels, changes and the store. ``_judging`` judges each call."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@
                                      TIER 1: against what was learned
                                         └─▶ combine all ──▶ accept | flag | block ──▶ what came before ──▶ learn
 
-The engine hands each call to ``judge``; its own module is about what users set and ask.
+The engine hands each call to ``judge``; settings, labels and the store are in the engine's own module.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def judge(
 
     Args:
         one: the call, with its result and arguments as read.
-        state: what is known of the tool.
+        state: the tool's memory, incidents and settings.
         contract: the declarations to hold the call to; without ``learn`` they may be others than the tool's own.
         method: decides and learns.
         lineup: the checks to run.
