@@ -1,10 +1,10 @@
-"""A table that one test walks: every row that fails is told, and a thousand rows are not a thousand tests."""
+"""A table of cases that one test walks, with each row as a subtest of pytest's."""
 
 from __future__ import annotations
 
 import inspect
-import traceback
 from collections.abc import Callable, Iterable
+from functools import wraps
 from typing import Any, TypeVar
 
 import pytest
@@ -14,10 +14,14 @@ Named = type(pytest.param())
 
 
 def over(names: str | tuple[str, ...] | list[str], rows: Iterable[Any]) -> Callable[[Test], Test]:
-    """As ``pytest.mark.parametrize`` takes them; fixtures are made once, so a row must not change what they give."""
+    """Walk rows given as to ``pytest.mark.parametrize``; fixtures are made once, so a row must not change them.
+
+    Every row that fails is reported, by its id or its values.
+    """
     named = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
     table = [
-        (row.id, row.values) if type(row) is Named else ("", (row,) if len(named) == 1 else tuple(row)) for row in rows
+        (row.id, row.values) if type(row) is Named else (None, (row,) if len(named) == 1 else tuple(row))
+        for row in rows
     ]
     assert table, "there is no row"
 
@@ -26,21 +30,19 @@ def over(names: str | tuple[str, ...] | list[str], rows: Iterable[Any]) -> Calla
         others = [parameter for name, parameter in signature.parameters.items() if name not in named]
         assert len(others) + len(named) == len(signature.parameters), "each name is a parameter of the test"
 
-        def walk(*args: Any, **fixtures: Any) -> None:
-            failed = []
-            for title, row in table:
-                try:
-                    test(*args, **fixtures, **dict(zip(named, row, strict=True)))
-                except (Exception, pytest.fail.Exception) as error:
-                    told = "".join(traceback.format_exception(error)[-3:])
-                    failed.append(f"{title or ', '.join(repr(value)[:200] for value in row)}\n{told}")
-            if failed:
-                pytest.fail(f"{len(failed)} of {len(table)} rows fail:\n\n" + "\n".join(failed), pytrace=False)
+        asks = "subtests" in signature.parameters  # as a test that walks a second table does
+        added = [] if asks else [inspect.Parameter("subtests", inspect.Parameter.KEYWORD_ONLY)]
 
-        walk.__dict__.update(test.__dict__)  # marks
-        for name in ("__name__", "__qualname__", "__module__", "__doc__"):
-            setattr(walk, name, getattr(test, name))
-        walk.__signature__ = signature.replace(parameters=others)  # type: ignore[attr-defined]  # what pytest looks at
-        return walk  # type: ignore[return-value]  # its parameters are fewer
+        @wraps(test)
+        def walk(*args: Any, subtests: pytest.Subtests, **fixtures: Any) -> None:
+            if asks:
+                fixtures["subtests"] = subtests
+            for title, row in table:
+                values = dict(zip(named, row, strict=True))
+                with subtests.test(title, **values):
+                    test(*args, **fixtures, **values)
+
+        walk.__signature__ = signature.replace(parameters=[*others, *added])  # type: ignore[attr-defined]  # for pytest
+        return walk  # type: ignore[return-value]  # its parameters are others
 
     return decorate

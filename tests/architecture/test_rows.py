@@ -1,27 +1,39 @@
-"""A table that one test walks fails where a row does, and tells of each of them."""
+"""A test that walks a table fails where a row does, and reports each of them."""
+
+import re
+from pathlib import Path
 
 import pytest
 
 from ..rows import over
 
+pytest_plugins = ["pytester"]
 
-def test_each_row_that_fails_is_told() -> None:
-    @over(("a", "b"), [(1, 2), (3, 3), pytest.param(5, 4, id="five")])
-    def equal(a: int, b: int) -> None:
-        assert a == b
+TABLES = """
+import pytest
+from rows import over
 
-    with pytest.raises(pytest.fail.Exception, match=r"(?s)2 of 3 rows fail:.*\n1, 2\n.*AssertionError.*\nfive\n"):
-        equal()
+@over(("a", "b"), [(1, 2), (3, 3), pytest.param(5, 4, id="five")])
+def test_equal(a, b):
+    assert a == b
+
+@over("text", ["1", "one"])
+def test_refused(text):
+    with pytest.raises(ValueError):
+        int(text)
+"""
 
 
-def test_what_does_not_raise_is_told_too() -> None:
-    @over("text", ["1", "one"])
-    def refused(text: str) -> None:
-        with pytest.raises(ValueError, match="invalid literal"):
-            int(text)
+def test_each_row_that_fails_is_reported(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytester.makepyfile(TABLES)
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[1]))
 
-    with pytest.raises(pytest.fail.Exception, match=r"(?s)1 of 2 rows fail:.*DID NOT RAISE"):
-        refused()
+    run = pytester.runpytest_inprocess("-p", "no:cacheprovider", "-p", "no:asyncio")
+
+    assert run.ret == pytest.ExitCode.TESTS_FAILED
+    run.assert_outcomes(failed=5)  # three rows, and the two tests that hold them
+    headings = re.findall(r"^_+ test_\w+ ([\[(].+) _+$", run.stdout.str(), re.MULTILINE)
+    assert headings == ["(a=1, b=2)", "[five] (a=5, b=4)", "(text='1')"]
 
 
 @over("number", [1, 2])

@@ -15,11 +15,18 @@ MEASUREMENTS = (DOCS / "measurements.md").read_text(encoding="utf-8")
 QUOTED = [
     (
         "../README.md",
-        "{}% are flagged or blocked",
+        "{}% are flagged or blocked, with a reviewer",
+        r"^\| genuine calls flagged or blocked \| ([\d.]+)% \([^|]*\| [\d.]+% \(",
+        "{:.1f}",
+    ),
+    (
+        "../README.md",
+        "flagged or blocked, with a reviewer {}%;",
         r"^\| genuine calls flagged or blocked \| [\d.]+% \([^|]*\| ([\d.]+)% \(",
         "{:.1f}",
     ),
-    ("../README.md", "{}% are found at .2 to 2%", r"^\| changes adopted \| macro \| (0\.\d+)", "{:.0%}"),
+    ("../README.md", "{}% are found at .2 to 2%", r"^\| default mode \| macro \| (0\.\d+)", "{:.0%}"),
+    ("../README.md", "false alarms, with a reviewer {}%;", r"^\| changes adopted \| macro \| (0\.\d+)", "{:.0%}"),
     ("../README.md", "of 1 KB takes {} µs", r"^\| 1 KB \| calibrated \|.*?([\d.]+) µs", "{:.0f}"),
     ("../README.md", "the peer takes {} µs", r"^\| 1 KB \| calibrated \|.*? µs .*? µs \| ([\d.]+) µs", "{:.0f}"),
     ("threat-model.md", "Recall on `invented` is {}", r"^\| invented \| +\| \d+ \| (0\.\d+)", "{:.2f}"),
