@@ -1,4 +1,7 @@
-"""A fleet on one Redis meets one change, not eight, and loses none of it where a worker is killed."""
+"""A fleet on one Redis meets one change, not eight, and loses none of it where a worker is killed.
+
+The scenes assert, on Redis as on the other stores.
+"""
 
 from __future__ import annotations
 
