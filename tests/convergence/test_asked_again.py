@@ -125,7 +125,11 @@ HOSTILE = st.sampled_from(
 )
 
 
-@given(HOSTILE, st.text(max_size=20))
+# A text with a closing brace may complete the object, and a reply that can be read is the last.
+UNCLOSED = st.text(st.characters(exclude_characters="}"), max_size=20)
+
+
+@given(HOSTILE, UNCLOSED)
 def test_nothing_of_the_first_reply_comes_into_the_second_request(form: str, text: str) -> None:
     context = ConvergenceContext("review", ("a.py",), 3, "all looked at", stable_rounds=2)
     model = Remembering(form.replace("{}", f"xyzzy{text}").replace("{{", "{").replace("}}", "}"))
