@@ -229,8 +229,9 @@ class RedisStore:
     """A store that many processes and machines share, on one Redis server (5 or later; tested on 7).
 
     The server does each thing in one step, by its own clock. What it has acknowledged is as safe as Redis is set up to
-    keep it: with ``appendonly yes`` it survives the death of the server's process, with ``appendfsync always`` a power
-    cut too, and without an append-only file a restart loses what came since the last dump.
+    keep it. With ``appendonly yes``, ``appendfsync always`` and ``aof-load-truncated no`` it survives a kill and a
+    power cut. With ``everysec`` the last two seconds may be lost with the process, and without an append-only file a
+    restart loses what came since the last dump. ``docs/operations.md`` has the reason of each.
 
     Nothing waits long for a server that is gone: a call takes ``timeout`` seconds at most to connect and as many for
     the answer, twice that where it is repeated on a new connection, and raises ``StoreError``. The next call tries

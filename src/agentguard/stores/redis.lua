@@ -68,12 +68,18 @@ return found
 
 --- append once
 -- kind, bound, events -> sequence number of the last
-local at, sequence = now(), '0'
+--
+-- The last number is set, not counted up: a server that was killed amid these writes may execute the first of them when
+-- it is started for the second time, and a number that was counted up for nobody would be missing among the events.
+local kinds, events, at = root .. ':kinds', root .. ':events:' .. ARGV[2], now()
+local before = tonumber(redis.call('HGET', kinds, ARGV[2]) or 0)
+local last = string.format('%.0f', before + #ARGV - 3)
+redis.call('HSET', kinds, ARGV[2], last)
 for i = 4, #ARGV do
-  sequence = string.format('%.0f', redis.call('HINCRBY', root .. ':kinds', ARGV[2], 1))
-  redis.call('XADD', root .. ':events:' .. ARGV[2], 'MAXLEN', ARGV[3], sequence .. '-0', 'at', at, 'event', ARGV[i])
+  local id = string.format('%.0f-0', before + i - 3)
+  redis.call('XADD', events, 'MAXLEN', ARGV[3], id, 'at', at, 'event', ARGV[i])
 end
-return sequence
+return last
 
 --- events
 -- kind, first sequence number, last or '', how many -> last sequence number, then (id, at, event) of each

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable
@@ -12,6 +13,8 @@ import pytest
 from agentguard.errors import StoreError
 from agentguard.stores import Delta
 from agentguard.stores._redis import RedisStore
+
+from ...rows import over
 
 THREADS = 4
 PATIENCE = 60.0  # seconds
@@ -112,6 +115,50 @@ def test_killed_and_shut_down_under_load(started: Callable[..., Any]) -> None:
     assert load.wrong == []
     check(store, load)
     store.close()
+
+
+def written_by_a_cut_append(started: Callable[..., Any], at: bytes, **options: bool) -> tuple[list[int], list[Any]]:
+    """A server dies while it writes ``cut`` down, up to ``at``; it is started, asked for more, and started once more.
+
+    Returns:
+        the numbers that were acknowledged, and the number and name of each event that is there in the end.
+    """
+    server = started(**options)
+    with RedisStore(server.url) as store:
+        acknowledged = [store.append("feedback", {"name": "before"})]
+        begin = server.log_of_writes.stat().st_size
+        store.extend("feedback", [{"name": "cut"}, {"name": "cut too"}])
+        server.kill()
+        written = server.log_of_writes.read_bytes()
+        os.truncate(server.log_of_writes, written.index(at, begin) + len(at))
+        server.start()
+        acknowledged += [store.append("feedback", {"name": name}) for name in ("second", "third")]
+        server.shut_down()
+        server.start()
+        acknowledged.append(store.append("feedback", {"name": "fourth"}))
+        server.kill()
+        server.start()
+        return acknowledged, [(record.sequence, record.event["name"]) for record in store.events("feedback")]
+
+
+CUTS = [b"MUL", b"MULTI\r\n", b"*4\r\n$4\r\nHSET", b"*9\r\n$4\r\nXADD", b"cut", b"cut too", b"*1\r\n$4\r\nEX"]
+
+
+@over("at", CUTS)
+def test_killed_while_a_transaction_is_written(started: Callable[..., Any], at: bytes) -> None:
+    acknowledged, events = written_by_a_cut_append(started, at)
+
+    assert acknowledged == [1, 2, 3, 4]
+    assert events == [(1, "before"), (2, "second"), (3, "third"), (4, "fourth")]
+
+
+def test_what_a_server_executes_late_takes_no_number(started: Callable[..., Any]) -> None:
+    """By its own settings Redis leaves the first half of a transaction in its log and executes it a start later."""
+    at = b"*9\r\n$4\r\nXADD"
+    acknowledged, events = written_by_a_cut_append(started, at, repaired=False)
+
+    assert acknowledged == [1, 2, 3, 4]
+    assert events == [(1, "before"), (2, "second"), (3, "third"), (4, "fourth")]
 
 
 def test_the_first_call_after_a_restart_works(started: Callable[..., Any]) -> None:
