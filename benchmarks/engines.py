@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from agentguard.verification import Change, VerificationEngine
@@ -42,7 +43,12 @@ def reviewed() -> VerificationEngine:
 
 
 def __getattr__(name: str) -> Callable[[], VerificationEngine]:
-    """``without_Total``: what makes a reviewed engine in a process that does without that family of relations."""
+    """``without_Total``: what makes a reviewed engine in a process that does without that family of relations.
+
+    ``accept_below_0.3``: what makes an engine with that setting.
+    """
+    if name.startswith("accept_below_"):
+        return partial(VerificationEngine, accept_below=float(name.removeprefix("accept_below_")))
     family = name.removeprefix("without_")
     if family not in FAMILIES:
         raise AttributeError(name)

@@ -34,6 +34,7 @@ from gate import claims, planted
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 from stores import slow_redis
+from unreviewed import section as unreviewed
 from weights import section as weights
 
 __all__ = ["machine", "main"]
@@ -41,7 +42,11 @@ __all__ = ["machine", "main"]
 COMMAND = "python benchmarks/measurements.py"
 FUZZED = 3.0  # seconds a target; `make fuzz` takes a minute for each
 #: What can be measured by itself, quickly.
-BY_ITSELF: dict[str, Callable[[], Section]] = {"claims": deeds.section, "clone": clone.section}
+BY_ITSELF: dict[str, Callable[[], Section]] = {
+    "claims": deeds.section,
+    "clone": clone.section,
+    "unreviewed": unreviewed.section,
+}
 COLUMNS = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
 
 
@@ -73,6 +78,7 @@ def main(
         detection.measured(console, output.parent),
         weights.section(console, script.with_name("faults.py"), data),
         lasting.measured(console, script.with_name("lasting.py"), data, output.parent),
+        unreviewed.section(),
         in_the_loop.measured(console, output.parent),
         content.measured(console, data),
         deeds.section(),

@@ -1,0 +1,1 @@
+"""The default engine with nobody reviewing: honest calls, genuine changes, faults that stay, single faults."""
