@@ -14,7 +14,7 @@ from .changes import Recovery, turnover, turnovers
 from .rival import rival_missing
 from .trials import Judged, run, trials
 
-__all__ = ["Results", "quick", "whole"]
+__all__ = ["CALLS", "SEEDS", "SHARED_CALLS", "SHARED_SEEDS", "Results", "quick", "whole"]
 
 Plan = TypeVar("Plan")
 Found = TypeVar("Found")
@@ -71,10 +71,10 @@ def whole(console: Console) -> Results:
         )
 
 
-def quick(console: Console) -> list[Judged]:
-    """Our engine on two clean courses of every family: seconds."""
+def quick(console: Console, seeds: Iterable[int] = FEWER_SEEDS, calls: int = CALLS) -> list[Judged]:
+    """Our engine on clean courses of every family: seconds for two of them."""
     with _Pool(console) as pool:
-        return pool.judged("our engine", "ours", FEWER_SEEDS, CALLS)
+        return pool.judged("our engine", "ours", seeds, calls)
 
 
 class _Pool:
