@@ -91,7 +91,7 @@ def test_the_open_ones_are_listed_the_latest_first(folder: str) -> None:
     rows = {words[0]: words for words in lines if words and words[0] in (PRICE, UNIT, MOCK, KEY)}
     assert list(rows) == [UNIT, PRICE]
     # id, tool, state, since (date, time), calls, blocked, what
-    assert rows[PRICE][1:7] == ["get_price", "open", "2026-01-01", "00:02", "3", "2"]
+    assert rows[PRICE][1:7] == ["get_price", "open", "2026-01-01", "00:02", "4", "3"]
     assert rows[UNIT][1:7] == ["get_price", "open", "2026-01-01", "00:03", "1", "0"]
     assert "price is about × 1,000 its usual level" in " ".join(run.stdout.split())
     assert "2 more have ended" in run.stdout
@@ -105,7 +105,7 @@ def test_all_has_those_that_ended_too(folder: str) -> None:
     ]  # fmt: skip
     assert found["ended"] == 2
     assert {each["id"]: (each["calls"], each["blocked"]) for each in found["changes"]} == {
-        UNIT: (1, 0), PRICE: (3, 2), MOCK: (0, 0), KEY: (0, 0),
+        UNIT: (1, 0), PRICE: (4, 3), MOCK: (0, 0), KEY: (0, 0),
     }  # fmt: skip
     assert found["changes"][1]["traits"] == ["level price"]
 
@@ -141,7 +141,7 @@ def test_one_is_shown_with_its_events_and_its_calls(folder: str) -> None:
     assert run.exit_code == 0
     assert run.stdout.startswith("get_price: price is about × 1,000 its usual level\n")
     said = " ".join(run.stdout.split())
-    assert "3 calls looked like it, 2 of them were blocked" in said
+    assert "4 calls looked like it, 3 of them were blocked" in said
     assert "2026-01-01 00:02:00 open engine" in said
     assert "c0 s1 block 0.875" in said
     assert "c2 s1 flag 0.875" in said
@@ -151,7 +151,7 @@ def test_one_is_shown_with_its_events_and_its_calls(folder: str) -> None:
 def test_the_json_of_one_has_every_call(folder: str) -> None:
     found = data("show", PRICE, "--store", folder)
 
-    assert (found["id"], found["state"], found["calls"], found["blocked"]) == (PRICE, "open", 3, 2)
+    assert (found["id"], found["state"], found["calls"], found["blocked"]) == (PRICE, "open", 4, 3)
     assert [(event["state"], event["by"]) for event in found["events"]] == [("open", "engine")]
     assert [(each["call_id"], each["verdict"], each["asked"]) for each in found["records"]] == [
         ("c0", "block", 0), ("c1", "block", 0), ("c2", "flag", 0), ("c0 again", "block", 1),
@@ -180,7 +180,7 @@ def test_a_decision_can_be_changed(store: DiskStore, folder: str) -> None:
     assert data("adopt", PRICE, "--store", folder)["state"] == "adopted"
     found = data("fault", PRICE, "--store", folder)
 
-    assert (found["id"], found["state"], found["reviewed"], found["calls"]) == (PRICE, "fault", True, 3)
+    assert (found["id"], found["state"], found["reviewed"], found["calls"]) == (PRICE, "fault", True, 4)
     assert [event["state"] for event in data("show", PRICE, "--store", folder)["events"]] == [
         "open", "adopted", "fault",
     ]  # fmt: skip

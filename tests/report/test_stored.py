@@ -157,7 +157,7 @@ def test_lasting_changes_are_told_with_who_decided_them(changed: ReportData) -> 
     begin = 1_767_225_600.0  # 2026-01-01 00:00:00 UTC
     what = "price is about × 1,000 its usual level"
     assert (open_.id, open_.tool, open_.what, open_.state, open_.since) == ("aaaa", "get_price", what, "open", begin)
-    assert (open_.calls, open_.blocked, open_.reviewed) == (3, 3, False)
+    assert (open_.calls, open_.blocked, open_.reviewed) == (4, 3, False)
     assert (over.id, over.state, over.since, over.reviewed) == ("cccc", "recovered", begin + 4, False)
     assert (ended.id, ended.state, ended.since, ended.reviewed) == ("bbbb", "adopted", begin + 3, True)
     assert changed.more_changes == 0

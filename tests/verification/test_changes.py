@@ -18,6 +18,7 @@ from agentguard.errors import DataError, StoreError
 from agentguard.stores import DiskStore, MemoryStore, Record
 from agentguard.verification._changes import (
     CHANGES,
+    DECISIONS,
     MAX_TRAITS,
     MAX_WORDS,
     STATES,
@@ -459,7 +460,7 @@ def test_an_id_that_names_none_or_several_is_refused(id_: str) -> None:
     assert decide(store, "0a1b2", "fault").id == PRICE
 
 
-def test_calls_on_record_are_counted_and_retries_are_not() -> None:
+def test_all_calls_on_record_are_counted_repeats_too() -> None:
     store = Ticking()
     open_(ChangeLog(store))
     for event in (
@@ -469,7 +470,118 @@ def test_calls_on_record_are_counted_and_retries_are_not() -> None:
     ):  # fmt: skip
         store.append("audit", event)
 
-    assert [(change.calls, change.blocked) for change in changes_in(store)] == [(2, 1)]
+    assert [(change.calls, change.blocked) for change in changes_in(store)] == [(3, 2)]
+
+
+def test_a_change_began_with_its_first_call_whatever_came_later() -> None:
+    store = Ticking()
+    log = ChangeLog(store)
+    store.append("audit", {"change": PRICE, "verdict": "block"})  # one call is not told of yet
+    first = store.now
+    store.append("audit", {"change": "other", "verdict": "block"})
+    open_(log)
+    store.append("audit", {"change": PRICE, "verdict": "block"})
+    recovered(log)
+    open_(log)
+    decided = [decide(store, PRICE, state) for state in ("adopted", "fault")]
+    log.decide(changes_in(store)[0], "adopted")
+    open_(log)
+
+    (change,) = changes_in(store)
+    assert (change.opened, change.state, change.calls) == (first, "open", 2)
+    assert {each.opened for each in (*decided, log.decide(change, "fault"))} == {first}
+
+
+def test_a_change_whose_first_event_is_gone_began_with_its_first_call() -> None:
+    now = iter(range(1_001, 2_000))
+    store = MemoryStore(max_events=2, clock=lambda: float(next(now)))
+    store.append("audit", {"change": PRICE, "verdict": "block"})
+    open_(ChangeLog(store))
+    for state in ("adopted", "fault"):
+        decide(store, PRICE, "adopted" if state == "adopted" else "fault")
+
+    assert [(change.state, change.opened) for change in changes_in(store)] == [("fault", 1_001.0)]
+
+
+# --- What the engine followed ---
+
+WHY = "every value is still there, under another name"
+
+
+def follow(log: ChangeLog, why: str = WHY) -> None:
+    log.tell(PRICE, "get_price", "followed", WORDS, ("price above its level",), why=why)
+
+
+def test_a_followed_change_says_why_until_somebody_undoes_it() -> None:
+    store = Ticking()
+    log, other = ChangeLog(store), ChangeLog(store)
+    hearing = Hearing(other)
+    open_(log)
+    follow(log)
+    follow(log)
+    flush(other)
+    (change,) = changes_in(store)
+    event = read_change_event(list(MemoryStore.events(store, CHANGES))[-1])
+
+    assert event is not None
+    assert (event.state, event.by, event.why) == ("followed", "engine", WHY)
+    assert (change.state, change.why, change.reviewed) == ("followed", WHY, False)
+    assert [(told.state, told.why) for told in hearing.told] == [("open", ""), ("followed", WHY)]
+    assert log.find(PRICE) == other.find(PRICE) == change
+
+    undone = decide(store, PRICE, "fault")
+    follow(log)  # had not read it
+    assert (undone.state, undone.why) == ("fault", "")
+    assert changes_in(store) == [undone]
+
+
+def test_where_the_events_were_lost_it_still_says_why() -> None:
+    store = Ticking()
+    log = ChangeLog(store)
+    open_(log)
+    follow(log)
+    log._store = fresh = Ticking()
+    log.forgotten()
+    log.flush()
+
+    assert [(change.state, change.what, change.why) for change in changes_in(fresh)] == [("followed", WORDS, WHY)]
+
+
+def test_a_followed_change_is_logged_once_with_how_to_undo_it(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "agentguard")
+    with DiskStore(tmp_path / "kept") as kept:
+        for log in (first := ChangeLog(kept), second := ChangeLog(kept)):
+            log.flush()
+        open_(first)
+        assert caplog.record_tuples == []
+        for log in (first, second, first):
+            follow(log)
+            second.flush()
+    assert caplog.record_tuples == [(
+        "agentguard", logging.WARNING,
+        f"change {PRICE} of 'get_price' is followed: {WHY}; `agentguard changes undo {PRICE}` undoes it",
+    )]  # fmt: skip
+
+
+def test_in_a_store_that_no_command_can_open_the_log_names_the_method(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "agentguard")
+    follow(ChangeLog(Ticking()), why="")
+
+    assert [(record.levelno, record.message) for record in caplog.records] == [(
+        logging.INFO,
+        f"change {PRICE} of 'get_price' is followed: it has lasted, and nobody has reviewed it; "
+        f"engine.reject('{PRICE}') undoes it",
+    )]  # fmt: skip
+
+
+def test_those_that_nobody_has_decided_come_first() -> None:
+    store = Ticking()
+    for state in STATES:
+        store.append(CHANGES, change_event(state, "t", state, by="review" if state in DECISIONS else "engine"))
+
+    assert [change.state for change in changes_in(store)] == [
+        "open", "followed", "recovered", "mode", "fault", "adopted",
+    ]  # fmt: skip
 
 
 # --- What no engine wrote ---

@@ -6,14 +6,17 @@
                                │
                                ▼         ordinary calls again
               ┌────────────── open ◀───────────────────────▶ recovered ──▶ mode
-              │                │                                           (between ordinary calls, again and again:
-    a reviewer: fabricated     │ a reviewer: genuine, or ``adopt_after``    a thing that the tool does)
+              │                │ │                                         (between ordinary calls, again and again:
+              │                │ └──▶ followed                              a thing that the tool does)
+              │                │      (the engine: the service has changed, or nobody reviews it)
+    a reviewer: fabricated     │ a reviewer: genuine
               ▼                ▼
             fault           adopted
 
-A change is told of once, however many calls look like it. Its life is a few events in the store's log, which every
-engine on the store reads on; the calls that look like it are the audit records that name it. Nothing here holds
-arguments or results.
+``followed`` and ``mode`` are ends that the engine finds by itself: it takes the results as genuine, and a reviewer
+undoes that with ``fault``. A change is told of once, however many calls look like it. Its life is a few events in the
+store's log, which every engine on the store reads on; the calls that look like it are the audit records that name it.
+Nothing here holds arguments or results.
 
 Of several workers that meet the same state of the same change one writes it: the one that claims it. What was claimed
 and does not come (its worker died, the answer was lost) is written by another after a while. A reviewer's word stands
@@ -32,21 +35,24 @@ from typing import Any, Final, Literal, NamedTuple, cast, get_args
 
 from agentguard import _forks as forks
 from agentguard.errors import DataError, StoreError
-from agentguard.stores import Store
+from agentguard.stores import MemoryStore, Store
 from agentguard.stores._base import Record
 
 #: The kind of the events in the store's log.
 CHANGES: Final = "changes"
 AUDIT: Final = "audit"  # of the records that name a change; see ``_audit``
 
-ChangeState = Literal["open", "fault", "adopted", "recovered", "mode"]
+ChangeState = Literal["open", "followed", "fault", "adopted", "recovered", "mode"]
 STATES: Final = get_args(ChangeState)
 
 #: What a reviewer may say of a change, as the state that it has from then on.
 DECISIONS: Final = ("fault", "adopted")
 
-#: Which changes a person should look at first.
-_URGENCY: Final = {"open": 0, "recovered": 1, "fault": 2, "mode": 3, "adopted": 4}
+#: The states that an engine gave by taking the results as genuine, or a reviewer: a reviewer may undo them.
+TAKEN: Final = ("followed", "mode", "adopted")
+
+#: Which changes a person should look at first: those that no person has decided.
+_URGENCY: Final = {"open": 0, "followed": 1, "recovered": 2, "mode": 3, "fault": 4, "adopted": 5}
 MAX_TRAITS: Final = 16  # of one event
 MAX_WORDS: Final = 1_000  # characters of a text in an event
 MAX_KNOWN: Final = 10_000  # changes, of which the least recently met is forgotten first
@@ -62,16 +68,18 @@ class Change(NamedTuple):
     Attributes:
         id: twelve hexadecimal digits, the same in every process that meets the same change of the same tool.
         tool: the tool's name.
-        state: ``open``, ``fault`` (a reviewer: fabricated), ``adopted`` (a reviewer: genuine), ``recovered`` (ordinary
-            calls came again) or ``mode`` (comes between ordinary calls, and was learned as one more thing that the
-            tool does).
+        state: ``open``, ``fault`` (a reviewer: fabricated), ``adopted`` (a reviewer: genuine), ``followed`` (the
+            engine: the service has changed, or nobody reviews it), ``recovered`` (ordinary calls came again) or
+            ``mode`` (comes between ordinary calls, and was learned as one more thing that the tool does).
         what: what is odd about the results, in one sentence without a value of theirs.
         traits: the same for programs, as in ``SignalResult.traits``.
-        opened: when it was first told of, in seconds since the epoch by the store's clock.
+        opened: when it began: the time of its first call on record, or, where that is not known (in a callback of
+            ``on_change``), when it was first told of; in seconds since the epoch by the store's clock.
         since: when its present state began.
-        calls: how many calls looked like it; the same call with the same result counts once.
+        calls: how many calls on record looked like it, each repeat counted.
         blocked: how many of them were blocked.
         reviewed: a person has decided what it is.
+        why: the reason why the engine has followed it, in one sentence without a value; empty in other states.
     """
 
     id: str
@@ -84,6 +92,7 @@ class Change(NamedTuple):
     calls: int
     blocked: int
     reviewed: bool
+    why: str = ""
 
 
 class ChangeEvent(NamedTuple):
@@ -93,6 +102,7 @@ class ChangeEvent(NamedTuple):
         by: ``engine`` or ``review``.
         reviews: how many reviews of the change whoever wrote this had read.
         label: the number, in the log of feedback, of the label that decided so; 0 where none did.
+        why: see ``Change``.
     """
 
     sequence: int
@@ -105,16 +115,17 @@ class ChangeEvent(NamedTuple):
     traits: tuple[str, ...]
     reviews: int = 0
     label: int = 0
+    why: str = ""
 
 
 def read_change_event(record: Record) -> ChangeEvent | None:
     """The event of a change in a record of the log; None where there is none: a log may hold what no engine wrote."""
     event = record.event
     id_, tool, state = event.get("change"), event.get("tool"), event.get("state")
-    what, by, traits = event.get("what", ""), event.get("by", ""), event.get("traits", ())
+    what, why, by, traits = (event.get("what", ""), event.get("why", ""), event.get("by", ""), event.get("traits", ()))
     reviews, label = event.get("reviews", 0), event.get("label", 0)
     texts = all(isinstance(text, str) and 0 < len(text) <= MAX_WORDS for text in (id_, tool))
-    if not texts or state not in STATES or not isinstance(what, str) or not isinstance(by, str):
+    if not texts or state not in STATES or not all(isinstance(text, str) for text in (what, why, by)):
         return None
     if not isinstance(traits, (list, tuple)) or not all(isinstance(trait, str) for trait in traits):
         return None
@@ -122,7 +133,7 @@ def read_change_event(record: Record) -> ChangeEvent | None:
         return None
     return ChangeEvent(
         record.sequence, record.at, cast(str, id_), cast(str, tool), cast(ChangeState, state), by, what[:MAX_WORDS],
-        tuple(trait[:MAX_WORDS] for trait in traits[:MAX_TRAITS]), reviews, label,
+        tuple(trait[:MAX_WORDS] for trait in traits[:MAX_TRAITS]), reviews, label, why[:MAX_WORDS],
     )  # fmt: skip
 
 
@@ -136,6 +147,7 @@ def change_event(
     *,
     reviews: int = 0,
     label: int = 0,
+    why: str = "",
 ) -> Mapping[str, Any]:
     """An event for the log; ``what`` and ``traits`` are given with a change's first. See ``ChangeEvent``."""
     event: dict[str, Any] = {"change": id_, "tool": tool, "state": state, "by": by}
@@ -145,6 +157,8 @@ def change_event(
         event["reviews"] = reviews
     if label:
         event["label"] = label
+    if why:
+        event["why"] = why
     return event
 
 
@@ -162,15 +176,19 @@ def changes_in(store: Store, tool: str | None = None) -> list[Change]:
                 lives[event.id].take(event)
             else:
                 lives[event.id] = _Life(event)
-    # The calls of each are the audit records that name it.
+    # The calls of each are the audit records that name it; it began with the first, before anybody was told of it.
+    began = {id_: life.change.opened for id_, life in lives.items()}
     calls: Counter[str] = Counter()
     blocked: Counter[str] = Counter()
     for record in store.events(AUDIT) if lives else ():
         id_ = record.event.get("change")
-        if isinstance(id_, str) and id_ in lives and not record.event.get("asked"):
+        if isinstance(id_, str) and id_ in lives:
             calls[id_] += 1
             blocked[id_] += record.event.get("verdict") == "block"
-    changes = [life.change._replace(calls=calls[id_], blocked=blocked[id_]) for id_, life in lives.items()]
+            began[id_] = min(began[id_], record.at)
+    changes = [
+        life.change._replace(opened=began[id_], calls=calls[id_], blocked=blocked[id_]) for id_, life in lives.items()
+    ]
     return sorted(changes, key=lambda change: (_URGENCY[change.state], -change.since, change.id))
 
 
@@ -192,7 +210,7 @@ def decide(store: Store, id_: str, state: Literal["fault", "adopted"]) -> Change
     if change.state != state:
         with suppress(StoreError):  # it is decided, whether or not the store tells when
             since = next((record.at for record in store.events(CHANGES, after=sequence - 1)), since)
-    return change._replace(state=state, reviewed=True, since=since)
+    return change._replace(state=state, reviewed=True, since=since, why="")
 
 
 def find_change(changes: Iterable[Change], id_: str) -> Change:
@@ -225,8 +243,9 @@ class _Life:
 
     def __init__(self, event: ChangeEvent) -> None:
         self.change = Change(
-            event.id, event.tool, event.state, event.what or UNTOLD, event.traits, event.at, event.at, 0, 0, False
-        )
+            event.id, event.tool, event.state, event.what or UNTOLD, event.traits, event.at, event.at, 0, 0, False,
+            event.why,
+        )  # fmt: skip
         self.sequence = self.reviews = self.label = 0
         self.decided = -inf
         self.take(event)
@@ -248,8 +267,9 @@ class _Life:
             before.state != "adopted" or event.state != "open" or event.reviews < self.reviews
         ):
             return self.change != before
-        since = before.since if event.state == before.state else event.at
-        self.change = self.change._replace(state=event.state, since=since, reviewed=event.by == "review")
+        same = event.state == before.state
+        since, why = (before.since, event.why or before.why) if same else (event.at, event.why)
+        self.change = self.change._replace(state=event.state, since=since, reviewed=event.by == "review", why=why)
         return self.change != before
 
 
@@ -264,12 +284,14 @@ class _Note(NamedTuple):
     reviews: int
     label: int
     reviewed: bool = False
+    why: str = ""
 
     def event(self) -> Mapping[str, Any]:
         by = "review" if self.label or self.reviewed else "engine"
         return change_event(
-            self.id, self.tool, self.state, by, self.what, self.traits, reviews=self.reviews, label=self.label
-        )
+            self.id, self.tool, self.state, by, self.what, self.traits, reviews=self.reviews, label=self.label,
+            why=self.why,
+        )  # fmt: skip
 
     def stands(self, life: _Life | None) -> bool:
         """Whether it is on record already, or a reviewer has decided meanwhile."""
@@ -326,9 +348,9 @@ class ChangeLog:
             life = self._lives.get(id_)
             return None if life is None else life.change
 
-    def tell(self, id_: str, tool: str, state: ChangeState, what: str, traits: Iterable[str]) -> None:
-        """Write that a change has a new state, unless another worker does. Never raises."""
-        note = _Note(id_, tool, state, what, tuple(traits), 0, 0)
+    def tell(self, id_: str, tool: str, state: ChangeState, what: str, traits: Iterable[str], *, why: str = "") -> None:
+        """Write that a change has a new state, and ``why`` it is followed, unless another worker does; never raises."""
+        note = _Note(id_, tool, state, what, tuple(traits), 0, 0, why=why)
         if not self._put(note):
             return
         if self.hurry is not None:
@@ -365,8 +387,8 @@ class ChangeLog:
         self.announce()
         known = self.find(change.id)
         if known is None or known.state != state:
-            return change._replace(state=state, reviewed=True)
-        return known._replace(calls=change.calls, blocked=change.blocked)
+            return change._replace(state=state, reviewed=True, why="")
+        return known._replace(opened=change.opened, calls=change.calls, blocked=change.blocked)
 
     def forked(self) -> None:
         """In a child process: what waits is the parent's to write."""
@@ -389,8 +411,7 @@ class ChangeLog:
             self._read_on(applies=False)
             with self._lock:
                 again = [
-                    _Note(change.id, change.tool, change.state, change.what, change.traits, 0, 0, change.reviewed)
-                    for change in known
+                    _Note(*change[:5], reviews=0, label=0, reviewed=change.reviewed, why=change.why) for change in known
                 ]
                 self._waiting = [*again, *self._waiting][-MAX_WAITING:]
 
@@ -469,6 +490,8 @@ class ChangeLog:
                     left.add(note.id)
                     continue
                 self._store.append(CHANGES, note.event())
+                if note.state == "followed":
+                    self._say_followed(note)
                 self._claimed.discard(key)
                 self._refused.pop(key, None)
                 self._read_on()
@@ -481,6 +504,14 @@ class ChangeLog:
         if not self._waiting:
             self._claimed.clear()
             self._refused.clear()
+
+    def _say_followed(self, note: _Note) -> None:
+        """Log, in the worker that wrote it, what is taken for genuine without a person's word, and how to undo it."""
+        alone = isinstance(self._store, MemoryStore)  # nobody but who holds the engine can act on it
+        undo = f"engine.reject({note.id!r})" if alone else f"`agentguard changes undo {note.id}`"
+        level = logging.INFO if alone else logging.WARNING
+        why = note.why or "it has lasted, and nobody has reviewed it"
+        _log.log(level, "change %s of %r is followed: %s; %s undoes it", note.id, note.tool, why, undo)
 
     def _may_write(self, key: str) -> bool:
         """This worker has claimed it, or whoever has does not write it."""

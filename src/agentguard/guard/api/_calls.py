@@ -227,11 +227,12 @@ class ShownChange(Model):
     state: ChangeState
     what: str = Field(description="What is odd about the results, in one sentence without a value of theirs.")
     traits: list[str]
-    opened: float
+    opened: float = Field(description="When its first call came.")
     since: float = Field(description="When its state began.")
     calls: int = Field(ge=0, description="How many calls looked like it.")
     blocked: int = Field(ge=0)
     reviewed: bool = Field(description="A person has decided what it is.")
+    why: str = Field(description="Why the engine has followed it; empty in other states.")
 
 
 class Changes(Model):
