@@ -196,10 +196,75 @@ def test_the_same_decision_again_changes_nothing(store: DiskStore, folder: str) 
     assert len(list(store.events(CHANGES))) == before
 
 
+# --- What the engine followed, and undo ---
+
+WHY = "every value is still there, under another name"
+
+
+@pytest.fixture
+def followed(store: DiskStore) -> str:
+    store.append(CHANGES, change_event(PRICE, "get_price", "followed", why=WHY))
+    return str(store.folder)
+
+
+def test_a_followed_change_is_listed_with_its_reason_until_it_is_reviewed(followed: str) -> None:
+    run = changes("list", "--store", followed)
+    found = data("list", "--store", followed)["changes"]
+
+    assert [(each["id"], each["state"], each["why"]) for each in found] == [
+        (UNIT, "open", ""),
+        (PRICE, "followed", WHY),
+    ]
+    assert f"usual level; {WHY}" in " ".join(run.stdout.split())
+    assert (
+        f"why: {WHY}; `agentguard changes undo {PRICE}` undoes it" in changes("show", PRICE, "--store", followed).stdout
+    )
+    assert [event["why"] for event in data("show", PRICE, "--store", followed)["events"]] == ["", WHY]
+
+    changes("adopt", PRICE, "--store", followed)
+    assert [each["id"] for each in data("list", "--store", followed)["changes"]] == [UNIT]
+
+
+@pytest.mark.parametrize("state", ["followed", "mode", "adopted"])
+def test_what_was_taken_as_genuine_is_undone_by_a_rejection(store: DiskStore, folder: str, state: Any) -> None:
+    store.append(CHANGES, change_event(PRICE, "get_price", state))
+    before = len(list(store.events(CHANGES)))
+    run = changes("undo", PRICE[:6], "--store", folder)
+
+    assert run.exit_code == 0
+    (event,) = [record.event for record in store.events(CHANGES, after=before)]
+    assert event == {"change": PRICE, "tool": "get_price", "state": "fault", "by": "review"}
+    assert "already" in changes("undo", PRICE, "--store", folder).stdout
+    assert len(list(store.events(CHANGES))) == before + 1
+
+
+def test_what_was_never_taken_as_genuine_is_not_undone(store: DiskStore, folder: str) -> None:
+    before = len(list(store.events(CHANGES)))
+    for id_, state in ((PRICE, "open"), (MOCK, "recovered")):
+        run = changes("undo", id_, "--store", folder)
+        assert run.exit_code == Exit.ERROR
+        assert f"nothing to undo: change {id_} is {state}" in run.stderr
+    assert len(list(store.events(CHANGES))) == before
+
+
+def test_it_began_with_its_first_call_also_after_a_decision(tmp_path: Path) -> None:
+    clock = Clock()
+    with DiskStore(tmp_path / "other", clock=clock) as kept:
+        kept.append("audit", call("get_price", PRICE, "block", "c0"))
+        clock.now += 120.0
+        kept.append(CHANGES, change_event(PRICE, "get_price", "open", what="price is high"))
+        kept.append("audit", call("get_price", PRICE, "block", "c1"))
+        clock.now += 3_600.0
+        found = data("fault", PRICE, "--store", str(kept.folder))
+        assert (found["state"], found["opened"]) == ("fault", 1_767_225_600.0)
+        assert "2026-01-01 00:00" in changes("list", "--store", str(kept.folder)).stdout
+        assert "began 2026-01-01 00:00:00 UTC" in changes("show", PRICE, "--store", str(kept.folder)).stdout
+
+
 # --- What cannot be done ---
 
 
-@pytest.mark.parametrize("word", ["show", "adopt", "fault"])
+@pytest.mark.parametrize("word", ["show", "adopt", "fault", "undo"])
 @pytest.mark.parametrize(
     ("id_", "said"),
     [("ffff", "there is no change 'ffff' among 4"), ("0a1b", "2 changes have an id that begins with '0a1b'")],
@@ -217,7 +282,7 @@ def test_an_id_that_names_none_or_several_is_told(
     assert len(list(store.events(CHANGES))) == before
 
 
-@pytest.mark.parametrize("words", [["list"], ["show", "ab"], ["adopt", "ab"], ["fault", "ab"]])
+@pytest.mark.parametrize("words", [["list"], ["show", "ab"], ["adopt", "ab"], ["fault", "ab"], ["undo", "ab"]])
 def test_where_there_is_no_store_none_is_made(words: list[str], tmp_path: Path, home: Path) -> None:
     run = changes(*words)
 
@@ -230,11 +295,13 @@ def test_without_a_word_it_says_what_there_is() -> None:
     run = changes()
 
     assert run.exit_code == Exit.ERROR
-    assert all(word in run.stdout for word in ("list", "show", "adopt", "fault"))
+    assert all(word in run.stdout for word in ("list", "show", "adopt", "fault", "undo"))
 
 
 def test_a_hostile_name_does_not_reach_the_terminal_as_it_is(store: DiskStore, folder: str) -> None:
-    store.append(CHANGES, change_event("bbbbbbbbbbbb", "a\x1b[31m\u202eb\nc", "open", what="x\x1b]0;y\x07"))
+    store.append(
+        CHANGES, change_event("bbbbbbbbbbbb", "a\x1b[31m\u202eb\nc", "followed", what="x\x1b]0;y\x07", why="z\x1b[1m")
+    )
     for words in (["list"], ["show", "bb"], ["fault", "bb"]):
         out = changes(*words, "--store", folder).stdout
         assert not {"\x1b", "\u202e", "\x07"} & set(out)

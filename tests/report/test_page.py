@@ -326,6 +326,18 @@ def test_changes_stand_before_verdicts_and_the_open_ones_among_what_is_worth_a_l
     assert Counter(tag for tag, _ in page.elements)["script"] == 0
 
 
+def test_a_followed_change_is_told_with_its_reason_and_how_to_undo_it(changed: ReportData) -> None:
+    first, *others = changed.changes
+    followed = first._replace(state="followed", why="the old values stand <b>under</b> a new name")
+    text = html_of(replace(changed, changes=(followed, *others)))
+    said = re.sub("<[^>]*>", "", text)
+
+    assert "1 change was followed" in said
+    assert "followed: the old values stand &lt;b&gt;under&lt;/b&gt; a new name" in said
+    assert "agentguard changes undo ID" in said
+    assert "were followed" not in said
+
+
 def test_without_changes_there_is_no_section(shop: ReportData) -> None:
     assert 'id="changes"' not in html_of(shop)
 

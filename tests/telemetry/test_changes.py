@@ -36,6 +36,7 @@ OPEN = Change(
     "0a1b2c3d4e5f", "get_price", "open", "price is about × 1,000 its usual level", ("level price",), 1_700_000_000.0,
     1_700_000_000.25, 3, 2, False,
 )  # fmt: skip
+FOLLOWED = OPEN._replace(state="followed", since=OPEN.since + 60, why="the old values stand under a new name")
 
 
 class Announcing(VerificationEngine):
@@ -220,10 +221,26 @@ def test_a_line_of_json_a_transition(caplog: pytest.LogCaptureFixture) -> None:
     assert all(record.getMessage().isascii() for record in caplog.records)
 
 
+def test_a_followed_change_wants_a_person_and_says_why(caplog: pytest.LogCaptureFixture) -> None:
+    engine = Announcing()
+    observe(engine, LogObserver())
+
+    with caplog.at_level(logging.INFO, "agentguard.verdicts"):
+        engine.announce(OPEN)
+        engine.announce(FOLLOWED)
+        engine.announce(FOLLOWED)
+
+    _, record = caplog.records
+    said = json.loads(record.getMessage())
+    assert (record.levelname, said["state"], said["why"], said["reviewed"]) == (
+        "WARNING", "followed", "the old values stand under a new name", False,
+    )  # fmt: skip
+
+
 def test_no_name_brings_a_credential_or_a_second_line_into_the_log(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO, "agentguard.verdicts"):
         LogObserver().changed(
-            OPEN._replace(id=f"{DSN}\n", tool=f"a\n{DSN}", what=f"the key '{DSN}' is new", since=1e30)
+            OPEN._replace(id=f"{DSN}\n", tool=f"a\n{DSN}", what=f"the key '{DSN}' is new", why=DSN, since=1e30)
         )
 
     (record,) = caplog.records
@@ -312,6 +329,24 @@ def test_with_a_logger_it_is_an_event_of_the_logs_api(sent: Sent) -> None:
     )  # fmt: skip
     assert (second.attributes["agentguard.change.state"], second.severity_number) == ("recovered", SeverityNumber.INFO)
     assert sent.spans == ()
+
+
+@pytest.mark.parametrize("sent", [{"logs": True}], indirect=True)
+def test_a_followed_change_is_one_event_with_its_reason(sent: Sent) -> None:
+    sent.engine.announce(OPEN)
+    sent.engine.announce(FOLLOWED)
+    sent.engine.announce(FOLLOWED._replace(calls=9))
+
+    _, record = sent.records
+    assert (record.severity_number, dict(record.attributes)) == (
+        SeverityNumber.WARN,
+        {
+            **ATTRIBUTES, "agentguard.change.state": "followed",
+            "agentguard.change.why": "the old values stand under a new name",
+        },
+    )  # fmt: skip
+    assert sent.points("agentguard.changes")["get_price", "followed"] == 1
+    assert sent.points("agentguard.changes.open")[("get_price",)] == 0
 
 
 def test_changes_are_measured(sent: Sent) -> None:

@@ -109,6 +109,18 @@ def test_what_is_sent(receiver: Received, hook: Callable[..., WebhookObserver]) 
     assert (headers["content-type"], path) == ("application/json", "/hook")
 
 
+def test_a_followed_change_is_sent_with_its_reason(receiver: Received, hook: Callable[..., WebhookObserver]) -> None:
+    observer = hook()
+    dsn = "postgres://app:tea4two@db.internal/shop"
+    observer.changed(OPEN._replace(state="followed", why=f"the old values stand under a new name, {dsn}"))
+    assert observer.flush(SOON)
+
+    (body,) = receiver.bodies
+    assert body["state"] == "followed"
+    assert body["why"].startswith("the old values stand under a new name")
+    assert "tea4two" not in body["why"]
+
+
 def test_the_receiver_can_tell_who_sent_it(receiver: Received, hook: Callable[..., WebhookObserver]) -> None:
     observer = hook()
     observer.changed(OPEN)

@@ -11,10 +11,13 @@ from rich.console import Console
 from agentguard.cli import SUMMARIES
 from agentguard.cli._options import JsonOption, StoreOption, command_group, opened, shown
 from agentguard.cli._terminal import VERDICT_STYLES, console, counted, print_line, show, table, timestamp, write_json
+from agentguard.errors import DataError
 from agentguard.stores import Store
 from agentguard.verification._audit import AUDIT, AuditRecord, audit_record
 from agentguard.verification._changes import (
     CHANGES,
+    STATES,
+    TAKEN,
     Change,
     ChangeEvent,
     changes_in,
@@ -23,9 +26,9 @@ from agentguard.verification._changes import (
     read_change_event,
 )
 
-#: States in which calls like these are treated like any other: nobody has to do anything.
+#: States in which nobody has to do anything. A followed change is listed on, until somebody has looked at it.
 _ENDED = ("adopted", "recovered", "mode")
-_STYLES = {"open": "bold yellow", "fault": "bold red"}
+_STYLES = {"open": "bold yellow", "followed": "yellow", "fault": "bold red"}
 _SHOWN_CALLS = 40
 
 changes = command_group(SUMMARIES["changes"])
@@ -47,7 +50,7 @@ def list_changes(
     every: Annotated[bool, typer.Option("--all", help="Also those that have ended.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """List what has changed and has not ended, the undecided first: id, tool, state, since when, calls, what."""
+    """List what has changed and has not ended, the undecided first: id, tool, state, since when, calls, what, why."""
     with opened(store) as kept:
         every_change = changes_in(kept, tool)
     listed = [change for change in every_change if every or change.state not in _ENDED]
@@ -89,9 +92,21 @@ def fault(id_: IdArgument, store: StoreOption = None, as_json: JsonOption = Fals
     _decide(id_, "fault", store, as_json=as_json)
 
 
-def _decide(id_: str, state: Literal["fault", "adopted"], store: str | None, *, as_json: bool) -> None:
+@changes.command("undo")
+def undo(id_: IdArgument, store: StoreOption = None, as_json: JsonOption = False) -> None:
+    """Undo that a change was taken as genuine, by the engine (followed, mode) or by adopt: it is a fault then."""
+    _decide(id_, "fault", store, as_json=as_json, only=(*TAKEN, "fault"))
+
+
+def _decide(
+    id_: str, state: Literal["fault", "adopted"], store: str | None, *, as_json: bool, only: tuple[str, ...] = STATES
+) -> None:
     with opened(store) as kept:
         change = find_change(changes_in(kept), id_)
+        if change.state not in only:
+            raise DataError(
+                f"nothing to undo: change {change.id} is {change.state}; `agentguard changes fault` decides it"
+            )
         # A decision that stands already is no event: it would look like a second one.
         stands = change.reviewed and change.state == state
         if not stands:
@@ -114,7 +129,7 @@ def _calls_of(store: Store, id_: str) -> Iterator[Recorded]:
 def _as_dict(change: Change, events: list[ChangeEvent], calls: list[Recorded]) -> dict[str, Any]:
     return {
         **change._asdict(),
-        "events": [{"at": event.at, "state": event.state, "by": event.by} for event in events],
+        "events": [{"at": event.at, "state": event.state, "by": event.by, "why": event.why} for event in events],
         "records": [
             {
                 **{name: getattr(record, name) for name in ("sequence", "at", "call_id", "session_id", "posterior")},
@@ -127,11 +142,12 @@ def _as_dict(change: Change, events: list[ChangeEvent], calls: list[Recorded]) -
 
 
 def _print_list(out: Console, listed: list[Change]) -> None:
-    rows = table("id", "tool", "state", "since, UTC", "#calls", "#blocked", "what")
+    rows = table("id", "tool", "state", "began, UTC", "#calls", "#blocked", "what")
     for change in listed:
         rows.add(
             change.id, change.tool, show(change.state, _STYLES.get(change.state, "")),
-            timestamp(change.since)[:16], change.calls, change.blocked, change.what,
+            timestamp(change.opened)[:16], change.calls, change.blocked,
+            f"{change.what}; {change.why}" if change.why else change.what,
         )  # fmt: skip
     out.print(rows)
 
@@ -140,6 +156,9 @@ def _print_change(out: Console, change: Change, events: list[ChangeEvent], calls
     print_line(out, f"{change.tool}: {change.what}", "bold")
     by = "as a reviewer decided" if change.reviewed else "undecided" if change.state == "open" else "by itself"
     print_line(out, f"{change.id}: {change.state}, {by}, since {timestamp(change.since)} UTC")
+    if change.why:
+        print_line(out, f"why: {change.why}; `agentguard changes undo {change.id}` undoes it")
+    print_line(out, f"began {timestamp(change.opened)} UTC")
     out.print(f"{counted(change.calls, 'call')} looked like it, {change.blocked:,} of them were blocked\n")
     history = table("when, UTC", "state", "by")
     for event in events:

@@ -136,7 +136,8 @@ def _records(store: Store) -> Iterator[tuple[AuditRecord, Mapping[str, str]]]:
 
 
 def _cut(change: Change) -> Change:
-    return change._replace(id=change.id[:MAX_NAME], tool=change.tool[:MAX_NAME], what=change.what[:MAX_DETAIL])
+    what, why = change.what[:MAX_DETAIL], change.why[:MAX_DETAIL]
+    return change._replace(id=change.id[:MAX_NAME], tool=change.tool[:MAX_NAME], what=what, why=why)
 
 
 def _opened(

@@ -13,7 +13,7 @@ from agentguard import _forks as forks
 from agentguard.content._findings import Kind
 from agentguard.content._results import redacted
 from agentguard.telemetry._disclosing import safe_text, warm_up
-from agentguard.telemetry._engines import CHANGE, ChangeStates, moment
+from agentguard.telemetry._engines import CHANGE, UNREVIEWED, ChangeStates, moment
 from agentguard.telemetry._observer import Observation, Observer
 from agentguard.verification import VerificationEngine
 from agentguard.verification._canonical import serialise
@@ -48,7 +48,8 @@ class LogObserver(Observer):
     def changed(self, change: Change, /) -> None:
         """Log a lasting change's new state."""
         if self._changes.take(change):
-            self._logger.log(logging.WARNING if change.state == "open" else logging.INFO, "%s", change_line(change))
+            level = logging.WARNING if change.state in UNREVIEWED else logging.INFO
+            self._logger.log(level, "%s", change_line(change))
 
     def watch(self, engine: VerificationEngine, /) -> None:
         """Note the changes that this engine knows already: they are not logged."""
@@ -66,6 +67,7 @@ def change_line(change: Change) -> str:
             "state": change.state,
             "what": safe_text(change.what),
             "reviewed": change.reviewed,
+            **({"why": safe_text(change.why)} if change.why else {}),
         }
     )
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from agentguard.errors import ConfigurationError
 from agentguard.telemetry._disclosing import ToolNames, content_text, safe_label, safe_text, warm_up
-from agentguard.telemetry._engines import CHANGE, ChangeStates, StoreLag, open_by_label
+from agentguard.telemetry._engines import CHANGE, UNREVIEWED, ChangeStates, StoreLag, open_by_label
 from agentguard.telemetry._observer import Observation, Observer
 from agentguard.telemetry._prometheus import GUARD_SECONDS, POSTERIORS
 from agentguard.verification import VerificationEngine
@@ -59,6 +59,7 @@ VERDICTS: Final = "agentguard.verdicts"
 #: A lasting change of a tool that took another state; and its attributes.
 CHANGE_ID: Final = "agentguard.change.id"
 CHANGE_STATE: Final = "agentguard.change.state"
+CHANGE_WHY: Final = "agentguard.change.why"
 CHANGES: Final = "agentguard.changes"
 CHANGES_OPEN: Final = "agentguard.changes.open"
 STORE_LAG: Final = "agentguard.store.lag"
@@ -151,9 +152,11 @@ class OpenTelemetryObserver(Observer):
         tool = self._names.label(change.tool)
         self._changes.add(1, {TOOL_NAME: tool, CHANGE_STATE: change.state})
         event = {TOOL_NAME: safe_text(change.tool), CHANGE_ID: safe_text(change.id), CHANGE_STATE: change.state}
+        if change.why:
+            event[CHANGE_WHY] = safe_text(change.why)
         at, span = int(change.since * NANOSECONDS), self._current_span()
         if self._logger is not None:
-            self._emit(CHANGE, event, at, "WARN" if change.state == "open" else "INFO")
+            self._emit(CHANGE, event, at, "WARN" if change.state in UNREVIEWED else "INFO")
         elif span.is_recording():
             span.add_event(CHANGE, event, at)
         elif self._spans:  # what other workers decided is read in a thread that has none

@@ -51,6 +51,8 @@ class _RefusedError(Exception):
 class WebhookObserver(Observer):
     """Posts ``{"change", "tool", "state", "what", "at"}`` to an address whenever a lasting change takes another state.
 
+    A change that the engine has followed comes with ``why``.
+
     A call only queues the message. A thread sends it, retries what fails for the moment (connections, 408, 425, 429 and
     5xx; with ``stamina`` if that is installed, else with waits that double), and follows no redirection. A failure is
     logged once until a message is delivered again; the change stays in the store in any case.
@@ -245,6 +247,7 @@ def _message(change: Change) -> _Message:
         "state": change.state,
         "what": safe_text(change.what),
         "at": moment(change.since),
+        **({"why": safe_text(change.why)} if change.why else {}),
     }
     # A digest: the id goes into a header, and a log may hold ids that no engine wrote.
     identity = f"{change.id} {change.state} {change.since!r}".encode("utf-8", "replace")
