@@ -218,7 +218,8 @@ def test_gate_and_page_are_served_together(root: Path, store: Path, monkeypatch:
     client = served_app(monkeypatch, "--store", str(store), "--root", str(root))
 
     assert set(client.get("/openapi.json").json()["paths"]) == {
-        "/evaluate", "/runs/{run_id}", "/history", "/live/state", "/live/queue", "/live/calls/{sequence}",
+        "/evaluate", "/runs/{run_id}", "/history", "/live/state", "/live/queue", "/live/calls",
+        "/live/calls/{sequence}",
         "/live/reviews", "/live/changes", "/live/decisions", "/healthz",
     }  # fmt: skip
 

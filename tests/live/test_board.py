@@ -94,9 +94,9 @@ def test_changes_are_counted_with_the_calls_that_look_like_them() -> None:
 
     found = board.changes()
     assert [(each.id, each.state, each.what, each.calls, each.blocked) for each in found.rows] == [
-        ("b", "open", "a key is new", 1, 0), ("a", "open", "price is high", 3, 1),
+        ("b", "open", "a key is new", 1, 0), ("a", "open", "price is high", 4, 2),
     ]  # fmt: skip
-    assert (found.more, found.open) == (0, 2)
+    assert (found.more, found.open, found.waiting) == (0, 2, 2)
 
 
 def test_a_decision_is_known_by_its_number_and_stands_until_the_next() -> None:
@@ -123,7 +123,11 @@ def test_many_changes_are_told_by_their_number() -> None:
     board.read_changes([change(n, f"c{n:03}", "open", what="odd") for n in range(1, 31)])
 
     assert (len(board.changes().rows), board.changes().more, board.changes().open) == (20, 10, 30)
-    assert board.changes_by_state() == {("t", "open"): 30}
+    board.read_changes([change(31 + n, f"c{n:03}", "fault", by="review") for n in range(1, 4)])
+    found = board.changes()  # the decided ones beside them, though 27 others wait
+    assert (len(found.rows), found.more, found.waiting) == (23, 7, 27)
+    assert [each.reviewed for each in found.rows] == [False] * 20 + [True] * 3
+    assert board.changes_by_state() == {("t", "open"): 27, ("t", "fault"): 3}
 
 
 def test_what_is_no_event_of_a_change_is_passed_over() -> None:
@@ -132,7 +136,62 @@ def test_what_is_no_event_of_a_change_is_passed_over() -> None:
     assert not board.read_changes([Record(7, 1.0, {"change": 3}), Record(8, 1.0, {})])
     assert not board.read_changes([])
     assert (board.changes().rows, board.changes_read) == ((), 8)
-    assert Alike() == (0, 0)
+    assert Alike()[:2] == (0, 0)
+
+
+def test_calls_of_a_change_wait_on_its_card_and_others_on_their_own() -> None:
+    board = Board()
+    put(board, verdict(1, change="a"), verdict(2), verdict(3, change="never told of"), verdict(4, None, change="a"))
+    assert waiting(board) == [1, 2, 3]  # nobody has been told of a change yet
+    before = board.version
+    board.read_changes([change(1, "a", "open", what="price is high")])
+    put(board, verdict(5, change="a"), verdict(6))
+
+    assert waiting(board) == [2, 3, 6]
+    assert board.version > before
+    assert [(row.tool, row.waiting) for row in board.tools().rows] == [("t", 3 + 1)]
+    assert board.tools().waiting == 3
+    assert [(shown.sequence, shown.has_card) for shown in board.newest(9)] == [
+        (6, False), (5, True), (4, True), (3, False), (2, False), (1, True),
+    ]  # fmt: skip
+    assert [shown.sequence for shown in board.calls_of("a", 2)] == [5, 4]
+    assert board.calls_of("z", 2) == ()
+    put(board, label(1, "c5"), "t")  # labels that are taken back bring back no card
+    assert waiting(board) == [2, 3, 6]
+
+
+def test_a_decided_change_waits_no_more_and_neither_do_its_calls() -> None:
+    board = Board()
+    board.read_changes([change(1, "a", "open", what="price is high"), change(2, "b", "followed", why="it evolved")])
+    put(board, verdict(7, change="a"), verdict(8, change="b"))
+    assert [(each.id, each.reviewed, each.why) for each in board.changes().rows] == [
+        ("a", False, ""), ("b", False, "it evolved"),
+    ]  # fmt: skip
+    board.read_changes([change(3, "a", "adopted", by="review")])
+
+    assert [(each.id, each.reviewed) for each in board.changes().rows] == [("b", False), ("a", True)]
+    assert (board.changes().open, board.changes().waiting, waiting(board)) == (0, 1, [])
+    assert [(row.tool, row.waiting) for row in board.tools().rows] == [("t", 1)]
+
+
+def test_a_change_begins_with_its_first_call_and_no_decision_moves_that() -> None:
+    board = Board()
+    put(board, verdict(3, change="a"))
+    board.read_changes([change(1, "a", "open", what="price is high", at=100.0)])
+    put(board, verdict(5, change="a"))
+    board.read_changes([change(2, "a", "fault", by="review", at=200.0)])
+
+    (row,) = board.changes().rows
+    assert (row.opened, row.since, row.calls) == (3.0, 200.0, 2)
+
+
+def test_calls_of_a_change_that_are_not_kept_are_counted_on() -> None:
+    board = Board(kept=2)
+    board.read_changes([change(1, "a", "open", what="price is high")])
+    put(board, *(verdict(n, change="a") for n in range(1, 6)), verdict(6), verdict(7))
+
+    assert board.calls_of("a", 9) == ()
+    assert [(row.calls, row.opened) for row in board.changes().rows] == [(5, 1.0)]
 
 
 def test_what_nobody_could_look_up_does_not_wait() -> None:

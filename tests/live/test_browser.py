@@ -14,7 +14,7 @@ import pytest
 from agentguard.calibration import labels_in_store
 from agentguard.stores import MemoryStore
 from agentguard.stores._redis import RedisStore
-from agentguard.verification._changes import change_event
+from agentguard.verification._changes import change_event, changes_in
 
 from ..stores.redis.conftest import RedisServer
 
@@ -95,7 +95,9 @@ def test_a_verdict_appears_while_an_engine_judges(enter: Any, shop: Any) -> None
     expect(page.locator("#feed > li")).to_have_count(before + 1)
     expect(page.locator("#announce")).to_contain_text("1 new verdict")
     row = page.locator("#tools-rows tr", has_text="get_order")
-    waiting = sum(record.event["call_id"] is not None for record in shop.store.events("audit"))
+    events = [record.event for record in shop.store.events("audit")]
+    (change,) = changes_in(shop.store)  # the second call in this way
+    waiting = 1 + sum(event["call_id"] is not None and event["change"] != change.id for event in events)
     expect(row.locator("td").nth(4)).to_have_text(str(waiting))
     expect(page.locator("#waiting")).to_have_text(str(waiting))
 
@@ -307,90 +309,213 @@ def decisions(store: MemoryStore) -> list[tuple[str, str]]:
     return [(event["change"], event["state"]) for event in events if event["by"] == "review"]
 
 
-def test_a_change_is_told_in_one_row_and_ended_with_one_click(enter_changed: Any, changed: MemoryStore) -> None:
-    page, other = enter_changed(), enter_changed()
-    rows = page.locator("#changes-list > li")
-    expect(rows.locator("h3")).to_have_text(
+def cards_of(page: Any) -> Any:
+    return page.locator("#changes-list > li")
+
+
+def test_a_change_is_one_card_however_many_calls_look_like_it(enter_changed: Any, changed: MemoryStore) -> None:
+    changed.append("audit", looks_like(None, "alone"))
+    page = enter_changed()
+    cards = cards_of(page)
+    expect(cards.locator("h3")).to_have_text(
         ["search: the key 'hits' is missing", "get_price: price is about × 1,000 its usual level"]
     )
-    expect(rows.nth(1)).to_contain_text("27 calls, 3 blocked")
-    expect(rows.nth(1)).to_contain_text("unreviewed")
-    expect(page.locator("#changes-open")).to_have_text("2")
-    assert page.locator("main > section").first.get_attribute("id") == "changes"
+    expect(cards.nth(1)).to_contain_text("27 calls, 3 blocked")
+    expect(cards.nth(1)).to_contain_text("unreviewed")
+    # By the store's clock, whose first second is the change's own, and the next its first call's.
+    assert cards.nth(1).locator("time").get_attribute("datetime") == "2026-01-01T00:00:00.000Z"
+    expect(page.locator("#queue-list > li")).to_have_count(1)
+    expect(page.locator("#queue-list")).to_contain_text("alone")
+    expect(page.locator("#waiting")).to_have_text("3")
+    assert page.locator("main > section").first.get_attribute("id") == "queue"
 
-    rows.nth(1).get_by_role("button", name="Genuine").click()
 
-    expect(rows.nth(1).get_by_role("button", name="Genuine")).to_have_attribute("aria-pressed", "true")
-    expect(rows.nth(1)).to_contain_text("reviewed: genuine")
-    expect(page.locator("#announce")).to_have_text("get_price: reviewed: genuine")
-    theirs = other.locator("#changes-list > li", has_text="get_price")
-    expect(theirs).to_contain_text("reviewed: genuine")
-    expect(other.locator("#changes-open")).to_have_text("1")
+def test_deciding_a_change_clears_its_card_and_does_not_move_its_beginning(
+    enter_changed: Any, changed: MemoryStore
+) -> None:
+    page, other = enter_changed(), enter_changed()
+    began = cards_of(page).nth(1).locator("time").get_attribute("datetime")
+    cards_of(page).nth(1).get_by_role("button", name="Genuine").click()
+
+    for each in (page, other):
+        expect(cards_of(each)).to_have_count(1)
+        expect(each.locator("#waiting")).to_have_text("1")
+        decided = each.locator("#decided-list > li")
+        expect(decided).to_contain_text("reviewed: genuine")
+        expect(decided).to_contain_text("27 calls, 3 blocked")
+        expect(decided.get_by_role("button", name="Genuine")).to_have_attribute("aria-pressed", "true")
+        assert decided.locator("time").get_attribute("datetime") == began
+    what = "get_price: price is about × 1,000 its usual level: genuine."
+    expect(page.locator("#announce")).to_have_text(what)
+    expect(page.locator("#last-text")).to_have_text(what)
     assert decisions(changed) == [("aaaa", "adopted")]
+    cards_of(page).get_by_role("button", name="Fabricated").click()
+    expect(page.locator("#queue-empty")).to_be_visible()
+    assert decisions(changed) == [("aaaa", "adopted"), ("bbbb", "fault")]
+
+
+def test_a_followed_change_says_why_and_is_undone(enter_changed: Any, changed: MemoryStore) -> None:
+    page = enter_changed()
+    changed.append("changes", change_event("aaaa", "get_price", "followed", why="every price is in cents now"))
+    card = cards_of(page).filter(has_text="get_price")
+    expect(card).to_contain_text("Followed: every price is in cents now")
+    expect(card).to_contain_text("taken as genuine")
+    expect(page.locator("#announce")).to_contain_text("A change was followed: get_price")
+    began = card.locator("time").get_attribute("datetime")
+    card.get_by_role("button", name="Undo").click()
+
+    expect(card).to_have_count(0)
+    decided = page.locator("#decided-list > li")
+    expect(decided).to_contain_text("reviewed: fabricated")
+    expect(decided).not_to_contain_text("Followed:")
+    assert decided.locator("time").get_attribute("datetime") == began
+    assert decisions(changed) == [("aaaa", "fault")]
+    found = next(change for change in changes_in(changed) if change.id == "aaaa")
+    assert (found.state, found.reviewed, found.calls) == ("fault", True, 27)
+
+
+@pytest.mark.parametrize("state", ["mode", "adopted"])
+def test_what_the_guard_took_as_genuine_by_itself_can_be_undone_too(
+    enter_changed: Any, changed: MemoryStore, state: Any
+) -> None:
+    changed.append("changes", change_event("aaaa", "get_price", state))
+    page = enter_changed()
+    cards_of(page).filter(has_text="get_price").get_by_role("button", name="Undo").click()
+
+    expect(cards_of(page)).to_have_count(1)
+    assert decisions(changed) == [("aaaa", "fault")]
+
+
+def test_a_card_unfolds_a_few_of_its_calls(enter_changed: Any, changed: MemoryStore) -> None:
+    kept = {"args": '{"sku": "A1"}', "result": '{"price": "<b>4,200</b>"}'}
+    changed.append("audit", looks_like("aaaa", "newest", kept=kept, asked=2))
+    page = enter_changed()
+    card = cards_of(page).nth(1)
+    card.focus()
+    page.keyboard.press("d")
+    calls = card.locator(".feed > li")
+    expect(calls).to_have_count(5)
+    expect(calls.first).to_contain_text("newest")
+    expect(calls.nth(1)).to_contain_text("c26")
+    calls.first.get_by_text("Details").click()
+    expect(calls.first.locator("pre")).to_have_text([kept["args"], kept["result"]])
+    assert calls.first.locator("pre b").count() == 0
+    page.keyboard.press("d")
+    expect(calls.first).to_be_hidden()
+
+
+def test_a_change_is_reviewed_by_keyboard_alone(enter_changed: Any, changed: MemoryStore) -> None:
+    changed.append("audit", looks_like(None, "alone"))
+    page = enter_changed()
+    cards_of(page).first.focus()
+    page.keyboard.press("ArrowDown")
+    expect(cards_of(page).nth(1)).to_be_focused()
+    page.keyboard.press("f")
+    expect(page.locator("#queue-list > li")).to_be_focused()  # the next card
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("g")
+    expect(page.locator("#queue-list > li")).to_be_focused()
+
+    expect(cards_of(page)).to_have_count(0)
+    assert decisions(changed) == [("aaaa", "fault"), ("bbbb", "adopted")]
 
 
 def test_a_decision_on_a_change_can_be_taken_back(enter_changed: Any, changed: MemoryStore) -> None:
     page = enter_changed()
-    row = page.locator("#changes-list > li", has_text="get_price")
+    cards_of(page).nth(1).get_by_role("button", name="Genuine").click()
+    page.get_by_role("button", name="No, it was fabricated").click()
+    expect(page.locator("#last-text")).to_have_text("get_price: price is about × 1,000 its usual level: fabricated.")
+    row = page.locator("#decided-list > li")
+    expect(row).to_contain_text("reviewed: fabricated")
     row.get_by_role("button", name="Genuine").click()
     expect(row).to_contain_text("reviewed: genuine")
-    row.get_by_role("button", name="Fault").click()
-    expect(row).to_contain_text("reviewed: a fault")
 
-    expect(row.get_by_role("button", name="Genuine")).to_have_attribute("aria-pressed", "false")
-    row.get_by_role("button", name="Fault").click()  # as it is: nothing to be said
-    assert decisions(changed) == [("aaaa", "adopted"), ("aaaa", "fault")]
+    expect(row.get_by_role("button", name="Fabricated")).to_have_attribute("aria-pressed", "false")
+    row.get_by_role("button", name="Genuine").click()  # as it is: nothing to be said
+    assert decisions(changed) == [("aaaa", "adopted"), ("aaaa", "fault"), ("aaaa", "adopted")]
 
 
 def test_what_comes_of_a_change_is_seen_as_it_comes(enter_changed: Any, changed: MemoryStore) -> None:
     page = enter_changed()
-    rows = page.locator("#changes-list > li")
+    cards = cards_of(page)
     changed.append("audit", looks_like("bbbb", "late", verdict="block"))
-    expect(rows.first).to_contain_text("1 call, 1 blocked")
+    expect(cards.first).to_contain_text("1 call, 1 blocked")
+    changed.append("audit", looks_like("cccc", "first"))  # one call is no change yet: it has a card of its own
+    expect(page.locator("#queue-list > li")).to_contain_text("first")
+    expect(page.locator("#waiting")).to_have_text("3")
     changed.append("changes", change_event("cccc", "get_stock", "open", what="the answer is always the same"))
-    expect(rows).to_have_count(3)
-    expect(rows.first).to_contain_text("get_stock")
+    expect(cards).to_have_count(3)
+    expect(cards.first).to_contain_text("get_stock")
+    expect(cards.first).to_contain_text("1 call")
+    expect(page.locator("#queue-list > li")).to_have_count(0)
+    expect(page.locator("#waiting")).to_have_text("3")
     expect(page.locator("#announce")).to_have_text("A change: get_stock: the answer is always the same")
     changed.append("changes", change_event("cccc", "get_stock", "recovered"))
-    expect(rows.last).to_contain_text("ordinary calls came again")
+    expect(cards.last).to_contain_text("ordinary calls came again")
 
 
 def test_nothing_moves_under_the_hand_of_who_decides(enter_changed: Any, changed: MemoryStore) -> None:
     page = enter_changed()
-    rows = page.locator("#changes-list > li")
-    rows.nth(1).get_by_role("button", name="Fault").focus()
+    cards = cards_of(page)
+    cards.nth(1).get_by_role("button", name="Fabricated").focus()
     changed.append("changes", change_event("cccc", "get_stock", "open", what="the answer is always the same"))
-    expect(rows).to_have_count(3)
+    expect(cards).to_have_count(3)
 
-    expect(rows.nth(1)).to_contain_text("get_price")
-    page.keyboard.press("Enter")
-    expect(rows.nth(1)).to_contain_text("reviewed: a fault")
-    expect(rows.nth(1).get_by_role("button", name="Fault")).to_be_focused()
+    expect(cards.nth(1)).to_contain_text("get_price")
     page.locator("#pause").focus()
-    expect(rows.locator("h3 bdi:first-child")).to_have_text(["get_stock", "search", "get_price"])
-    assert decisions(changed) == [("aaaa", "fault")]
+    expect(cards.locator("h3 bdi:first-child")).to_have_text(["get_stock", "search", "get_price"])
 
 
 def test_of_two_who_decide_the_second_is_told(enter_changed: Any, changed: MemoryStore) -> None:
     page = enter_changed()
-    row = page.locator("#changes-list > li", has_text="get_price")
     page.route("**/live/decisions", lambda route: (
         changed.append("changes", change_event("aaaa", "get_price", "fault", by="review")), route.continue_()
     ))  # fmt: skip
-    row.get_by_role("button", name="Genuine").click()
+    cards_of(page).nth(1).get_by_role("button", name="Genuine").click()
 
     expect(page.get_by_role("alert")).to_have_text("somebody has decided this meanwhile.")
-    expect(row).to_contain_text("reviewed: a fault")
+    expect(cards_of(page)).to_have_count(1)
+    expect(page.locator("#decided-list > li")).to_contain_text("reviewed: fabricated")
     assert decisions(changed) == [("aaaa", "fault")]
+
+
+def test_more_changes_than_are_shown_follow_as_soon_as_one_is_decided(enter_changed: Any, changed: MemoryStore) -> None:
+    for n in range(25):
+        changed.append("changes", change_event(f"{n:04}", "t", "open", what="a key is new"))
+    page = enter_changed()
+    expect(cards_of(page)).to_have_count(20)
+    expect(page.locator("#changes-more")).to_contain_text("7 more changes")
+    cards_of(page).first.get_by_role("button", name="Genuine").click()
+
+    expect(page.locator("#changes-more")).to_contain_text("6 more changes")
+    expect(cards_of(page)).to_have_count(20)
+    expect(page.locator("#waiting")).to_have_text("26")
 
 
 # --- One call, opened up; and the order of the queue ---
 
 
-def test_a_card_says_why_in_words_and_opens_up(enter_changed: Any, changed: MemoryStore) -> None:
+@pytest.fixture
+def suspects() -> MemoryStore:
+    """A store with 27 suspects that belong to no change, three of them blocked."""
+    store = MemoryStore()
+    for n in range(27):
+        store.append("audit", looks_like(None, f"c{n}", verdict="block" if n < 3 else "flag"))
+    return store
+
+
+@pytest.fixture
+def enter_suspects(
+    visit: Callable[..., Any], suspects: MemoryStore, key: str, make_app: Callable[..., Any], serve: Callable[..., str]
+) -> Callable[..., Any]:
+    url = serve(make_app(suspects, poll_seconds=0.05))
+    return lambda **options: log_in(visit(**options).page, url, key)
+
+
+def test_a_card_says_why_in_words_and_opens_up(enter_suspects: Any, suspects: MemoryStore) -> None:
     kept = {"args": '{"sku": "A1"}', "result": '{"price": "<b>4,200</b>"}'}
-    changed.append("audit", looks_like("aaaa", "kept", posterior=0.99, kept=kept, asked=2))
-    page = enter_changed()
+    suspects.append("audit", looks_like(None, "kept", posterior=0.99, kept=kept, asked=2))
+    page = enter_suspects()
     card = page.locator("#queue-list > li").first
     expect(card.locator(".reasons")).to_have_text("price is 1,000 times its usual level value_anomaly")
     expect(card).to_contain_text("P(fabricated) 0.990")
@@ -409,7 +534,6 @@ def test_a_card_says_why_in_words_and_opens_up(enter_changed: Any, changed: Memo
     ]
     said = card.locator(".facts")
     expect(said).to_contain_text("s-7")
-    expect(said).to_contain_text("price is about × 1,000 its usual level (open")
     expect(said).to_contain_text("2 times, with this very result")
     expect(said).to_contain_text("0.40% of this tool's genuine calls")
     expect(said).to_contain_text("none yet")
@@ -417,8 +541,8 @@ def test_a_card_says_why_in_words_and_opens_up(enter_changed: Any, changed: Memo
     assert card.locator("pre b").count() == 0
 
 
-def test_a_call_that_was_not_kept_says_how_it_would_be(enter_changed: Any) -> None:
-    page = enter_changed()
+def test_a_call_that_was_not_kept_says_how_it_would_be(enter_suspects: Any) -> None:
+    page = enter_suspects()
     card = page.locator("#queue-list > li").first
     card.get_by_text("Details").click()
 
@@ -426,8 +550,8 @@ def test_a_call_that_was_not_kept_says_how_it_would_be(enter_changed: Any) -> No
     expect(card.locator("pre")).to_have_count(0)
 
 
-def test_a_verdict_in_the_list_opens_up_too_with_its_label(enter_changed: Any) -> None:
-    page = enter_changed()
+def test_a_verdict_in_the_list_opens_up_too_with_its_label(enter_suspects: Any) -> None:
+    page = enter_suspects()
     call = page.locator("#queue-list > li").first
     sequence = call.get_attribute("data-sequence")
     call.get_by_role("button", name="Fabricated").click()
@@ -437,25 +561,25 @@ def test_a_verdict_in_the_list_opens_up_too_with_its_label(enter_changed: Any) -
     expect(page.locator(f'#feed > [data-sequence="{sequence}"] .facts')).to_contain_text("reviewed: fabricated")
 
 
-def test_the_worst_is_first_also_when_it_comes_last(enter_changed: Any, changed: MemoryStore) -> None:
-    page = enter_changed()
+def test_the_worst_is_first_also_when_it_comes_last(enter_suspects: Any, suspects: MemoryStore) -> None:
+    page = enter_suspects()
     cards = page.locator("#queue-list > li")
     expect(cards.locator(".verdict")).to_have_text(["block"] * 3 + ["flag"] * 7)
 
-    changed.append("audit", looks_like(None, "worst", posterior=0.97))
+    suspects.append("audit", looks_like(None, "worst", posterior=0.97))
     expect(cards.first).to_contain_text("worst")
     expect(cards).to_have_count(10)
-    changed.append("audit", looks_like(None, "mild", posterior=0.2))
+    suspects.append("audit", looks_like(None, "mild", posterior=0.2))
     expect(page.locator("#waiting")).to_have_text("29")
     expect(page.locator("#queue")).not_to_contain_text("mild")
 
 
-def test_a_worse_one_waits_until_nobody_is_at_the_queue(enter_changed: Any, changed: MemoryStore) -> None:
-    page = enter_changed()
+def test_a_worse_one_waits_until_nobody_is_at_the_queue(enter_suspects: Any, suspects: MemoryStore) -> None:
+    page = enter_suspects()
     cards = page.locator("#queue-list > li")
     first = cards.first.get_attribute("data-sequence")
     cards.first.focus()
-    changed.append("audit", looks_like(None, "worst", posterior=0.97))
+    suspects.append("audit", looks_like(None, "worst", posterior=0.97))
     expect(page.locator("#waiting")).to_have_text("28")
     assert cards.first.get_attribute("data-sequence") == first
 
@@ -463,8 +587,8 @@ def test_a_worse_one_waits_until_nobody_is_at_the_queue(enter_changed: Any, chan
     expect(cards.first).to_contain_text("worst")
 
 
-def test_a_phone_shows_all_of_an_opened_call(enter_changed: Any, axe: Any) -> None:
-    page = enter_changed(width=360)
+def test_a_phone_shows_all_of_an_opened_call(enter_suspects: Any, axe: Any) -> None:
+    page = enter_suspects(width=360)
     page.locator("#queue summary").first.click()
     expect(page.locator("#queue .stacked")).to_be_visible()
 
@@ -487,7 +611,7 @@ def hostile(make_shop: Any, make_app: Callable[..., Any], serve: Callable[..., s
             "verdict": "block", "prior": 0.15, "fired": [text], "nats": {text: 3.0}, "propensity": 1.0,
             "said": {text: text}, "change": text, "kept": {"args": text, "result": text},
         })  # fmt: skip
-        shop.store.append("changes", change_event(text, text, "open", what=text))
+        shop.store.append("changes", change_event(text, text, "followed", what=text, why=text))
     return serve(make_app(shop.store, poll_seconds=0.05))
 
 
@@ -498,11 +622,16 @@ def test_a_planted_script_does_not_run_and_nothing_leaves_the_origin(
     page = log_in(seen.page, hostile, key)
     expect(page.locator("#feed > li")).to_have_count(2 * len(HOSTILE))
     cards = page.locator("#queue-list > li")
-    expect(page.locator("#changes-list > li")).to_have_count(len(HOSTILE))
-    cards.first.locator("summary").click()
-    expect(cards.first.locator("pre")).to_have_count(2)
-    page.locator("#changes").get_by_role("button", name="Fault").first.click()
-    expect(page.locator("#changes")).to_contain_text("reviewed: a fault")
+    changes = page.locator("#changes-list > li")
+    expect(changes).to_have_count(len(HOSTILE))
+    for n in range(len(HOSTILE)):
+        changes.nth(n).locator("summary").first.click()
+        call = changes.nth(n).locator(".feed > li")
+        expect(call).to_have_count(1)
+        call.locator("summary").click()
+        expect(call.locator("pre")).to_have_count(2)
+    changes.get_by_role("button", name="Undo").first.click()
+    expect(page.locator("#changes")).to_contain_text("reviewed: fabricated")
     for _ in range(3):
         first = cards.first.get_attribute("data-sequence")
         cards.first.get_by_role("button", name="Fabricated").click()
@@ -546,8 +675,14 @@ def test_the_page_is_accessible(visit: Any, key: str, axe: Any, request: pytest.
         log_in(page, url, key)
         page.locator("#queue").get_by_role("button", name="Fabricated").first.click()
         expect(page.locator("#last")).to_be_visible()
-        page.locator("#queue summary").first.click()
-        expect(page.locator("#queue .stacked")).to_be_visible()
+        page.locator("#queue-list summary").first.click()
+        expect(page.locator("#queue-list .stacked")).to_be_visible()
+    if content == "hostile":  # a change, its calls and one of these opened up as well
+        page.locator("#changes-list summary").first.click()
+        page.locator("#changes-list .feed summary").first.click()
+        expect(page.locator("#changes-list .stacked")).to_be_visible()
+        page.locator("#changes-list").get_by_role("button", name="Genuine").last.click()
+        expect(page.locator("#decided-list > li")).to_have_count(1)
 
     page.wait_for_load_state()  # the style sheet comes after the text
     for width, (scheme, paper) in itertools.product((360, 1280), PAPER.items()):

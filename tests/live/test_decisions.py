@@ -199,6 +199,34 @@ def test_another_page_cannot_decide(changed: Flaky, client: TestClient, key: str
     assert decide(client, "aaaa").status_code == 401
 
 
+def test_the_newest_calls_of_a_change_are_told_when_somebody_asks(client: TestClient) -> None:
+    found = client.get("/live/calls", params={"change": "aaaa", "limit": 2}).json()
+
+    assert [(each["call_id"], each["change"], each["has_card"]) for each in found] == [
+        ("c2", "aaaa", True), ("c1", "aaaa", True),
+    ]  # fmt: skip
+    assert client.get("/live/calls", params={"change": "bbbb"}).json() == []
+    assert client.get("/live/calls", params={"change": "a/b?c"}).json() == []
+    assert client.get("/live/calls").status_code == 422
+    assert client.get("/live/queue").json() == {"waiting": 0, "verdicts": []}
+
+
+def test_a_followed_change_is_undone_by_a_rejection_and_begins_where_it_did(changed: Flaky, client: TestClient) -> None:
+    changed.append(CHANGES, change_event("aaaa", "get_price", "followed", why="it has evolved"))
+    first = next(changed.events("audit")).at
+    rows = {row["id"]: row for row in client.get("/live/changes").json()["rows"]}
+    assert (rows["aaaa"]["state"], rows["aaaa"]["why"], rows["aaaa"]["reviewed"]) == (
+        "followed",
+        "it has evolved",
+        False,
+    )
+    undone = decide(client, "aaaa").json()
+
+    assert (undone["state"], undone["why"], undone["opened"]) == ("fault", "", rows["aaaa"]["opened"])
+    assert undone["opened"] <= first
+    assert decisions(changed) == [("aaaa", "fault")]
+
+
 # --- One call, opened up ---
 
 

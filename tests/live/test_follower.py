@@ -77,7 +77,9 @@ def test_events_that_are_none_of_an_engine_are_passed_over(memory: MemoryStore) 
 
 def test_labels_taken_back_by_a_reset_wait_again(shop: Any) -> None:
     board, follower, _ = follow(shop.store)
-    shop.engine.record_feedback("get_order", 0.9, True, call_id="bad")
+    follower.catch_up()
+    call_id = next(call.call_id for call in board.queue(0, 100).verdicts if call.change is None)
+    shop.engine.record_feedback("get_order", 0.9, False, call_id=call_id)
     follower.catch_up()
     waiting = board.queue(0, 1).waiting
 

@@ -22,7 +22,6 @@ from agentguard.live._board import (
     ShownVerdict,
     Tools,
     read_kept,
-    shown,
 )
 from agentguard.live._metrics import CONTENT_TYPE, store_metrics
 from agentguard.live._sessions import PATH, PUBLIC, Sessions, browsing
@@ -70,6 +69,13 @@ class CallDetail(Model):
     verdict: ShownVerdict
     change: ShownChange | None = Field(description="The lasting change that the call looks like.")
     kept: KeptCall | None = Field(description="The call itself, redacted, where the engine keeps it (keep_reviewed).")
+
+
+class CallsQuery(Model):
+    """The change whose calls are asked for."""
+
+    change: str = Field(min_length=1, max_length=1_000, description="The change's id.")
+    limit: int = Field(5, ge=1, le=100)
 
 
 class QueueQuery(Model):
@@ -138,7 +144,7 @@ class View:
             raise ProblemError(503, "store", "the store cannot be used; try again later", retry_after=10) from None
         kept = None if record is None or record.sequence != sequence else read_kept(record)
         change = None if recorded.change is None else self.board.change(recorded.change)
-        return CallDetail(verdict=shown(recorded, label), change=change, kept=kept)
+        return CallDetail(verdict=self.board.show(recorded, label), change=change, kept=kept)
 
 
 # --- Operations, for the page and for programs with the key ---
@@ -162,7 +168,7 @@ _DESCRIPTIONS: Final[dict[int, str]] = {
 
 
 def operations(view: View) -> APIRouter:
-    """State, changes, queue, calls, reviews, and the stream of what is new."""
+    """State, changes and their calls, queue, one call, reviews, and the stream of what is new."""
     router = APIRouter(dependencies=[Security(KEY_SCHEME)])
 
     @router.get(
@@ -186,11 +192,17 @@ def operations(view: View) -> APIRouter:
         )
 
     @router.get(
-        f"{PATH}queue", **_described("queue", "Calls that wait for a reviewer, the worst first", 401, 403, 413, 422)
+        f"{PATH}queue",
+        **_described("queue", "Calls of no change that wait for a reviewer, the worst first", 401, 403, 413, 422),
     )
     def queue(query: Annotated[QueueQuery, Query()]) -> Queue:
         view.refresh()
         return view.board.queue(query.after, query.limit)
+
+    @router.get(f"{PATH}calls", **_described("calls", "The newest calls that look like a change", 401, 403, 413, 422))
+    def calls(query: Annotated[CallsQuery, Query()]) -> tuple[ShownVerdict, ...]:
+        view.refresh()
+        return view.board.calls_of(query.change, query.limit)
 
     @router.get(f"{PATH}calls/{{sequence}}", **_described("call", "One call, opened up", 401, 403, 404, 413, 422, 503))
     def call(sequence: Annotated[int, Path(ge=0, le=MOST, description="The number of the verdict.")]) -> CallDetail:
@@ -198,7 +210,7 @@ def operations(view: View) -> APIRouter:
         return view.detail(sequence)
 
     @router.get(
-        f"{PATH}changes", **_described("changes", "Lasting changes of tools, the open ones first", 401, 403, 413)
+        f"{PATH}changes", **_described("changes", "Lasting changes of tools, the unreviewed ones first", 401, 403, 413)
     )
     def changes() -> ShownChanges:
         view.refresh()

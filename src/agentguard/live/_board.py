@@ -8,9 +8,10 @@ from __future__ import annotations
 import re
 from collections import Counter, OrderedDict, deque
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from heapq import nsmallest
 from itertools import islice
+from math import inf
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
@@ -73,7 +74,8 @@ class ShownLabel:
 class ShownVerdict:
     """An audit record for the page, without arguments and result.
 
-    ``change`` is the id of the lasting change that the call looks like, ``asked`` how often it was asked before.
+    ``change`` is the id of the lasting change that the call looks like, and ``has_card`` says that this one is on
+    record: the call is reviewed with it. ``asked`` is how often it was asked before.
     """
 
     sequence: int
@@ -89,6 +91,7 @@ class ShownVerdict:
     signals: tuple[ShownSignal, ...]
     label: ShownLabel | None
     change: str | None
+    has_card: bool
     asked: int
 
 
@@ -152,7 +155,7 @@ def label_event(audit: AuditRecord, *, was_hallucination: bool) -> Mapping[str, 
     return {**named, "call_id": audit.call_id, **audit.call.as_event()}
 
 
-def shown(recorded: RecordedCall, label: Label | None) -> ShownVerdict:
+def shown(recorded: RecordedCall, label: Label | None, *, has_card: bool = False) -> ShownVerdict:
     """A record for the page, its heaviest signals first; lone surrogates, which JSON lacks, are written out."""
     audit = recorded.record
     call = audit.call
@@ -172,7 +175,7 @@ def shown(recorded: RecordedCall, label: Label | None) -> ShownVerdict:
         audit.sequence, audit.at, sayable(audit.tool), _sayable(audit.call_id), _sayable(audit.session_id),
         call.verdict, call.prior, audit.posterior, audit.false_block_p, call.propensity, tuple(shown_signals),
         None if label is None else ShownLabel(label.sequence, label.at, label.fabricated),
-        _sayable(recorded.change), recorded.asked,
+        _sayable(recorded.change), has_card, recorded.asked,
     )  # fmt: skip
 
 
@@ -192,8 +195,8 @@ class ToolRow:
     """The counts of one tool.
 
     ``calls`` are those of the hours that the store keeps, None if nothing was counted; ``flag``, ``block`` and
-    ``accept`` are verdicts on record (of accepted calls a sample); ``waiting`` are calls without a label, which
-    reviewers can give; ``fabricated`` and ``genuine`` are labels.
+    ``accept`` are verdicts on record (of accepted calls a sample); ``waiting`` are changes that nobody has reviewed,
+    and calls of none that have no label; ``fabricated`` and ``genuine`` are labels.
     """
 
     tool: str
@@ -208,7 +211,7 @@ class ToolRow:
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """The tools with most to look at, the number of others, and the number of all calls that wait for a reviewer."""
+    """The tools with most to look at, the number of others, and the number of all calls in the queue."""
 
     rows: tuple[ToolRow, ...]
     more: int
@@ -236,28 +239,30 @@ class Tallies:
         if counts is not None:
             counts["fabricated"] = counts["genuine"] = 0
 
-    def tools(self, waiting: int) -> Tools:
-        """The hundred tools with most waiting, then with most suspects, then with most calls."""
-        rows = [self._row(tool) for tool in {**self._by_tool, **self.calls}]
+    def tools(self, waiting: int, changes: Mapping[str, int]) -> Tools:
+        """The hundred tools with most waiting, changes included, then with most suspects, then with most calls."""
+        rows = [self._row(tool, changes.get(tool, 0)) for tool in {**self._by_tool, **self.calls, **changes}]
         rows.sort(key=lambda row: (-row.waiting, -row.block - row.flag, -(row.calls or 0), row.tool))
         return Tools(tuple(rows[:SHOWN_TOOLS]), max(len(rows) - SHOWN_TOOLS, 0), waiting)
 
-    def _row(self, tool: str) -> ToolRow:
+    def _row(self, tool: str, changes: int) -> ToolRow:
         counts = self._by_tool.get(tool, Counter[str]())
-        return ToolRow(tool, self.calls.get(tool), *(max(counts[name], 0) for name in COUNTED))
+        row = ToolRow(tool, self.calls.get(tool), *(max(counts[name], 0) for name in COUNTED))
+        return replace(row, waiting=row.waiting + changes)
 
 
 # --- Lasting changes ---
 
 MAX_EVENTS: Final = 10_000
-SHOWN_CHANGES: Final = 20
+SHOWN_CHANGES: Final = 20  # that wait for a reviewer, and as many that do not
 
 
 class Alike(NamedTuple):
-    """Numbers of recorded and of blocked calls that look like a change, the same call with the same result once."""
+    """Numbers of recorded and of blocked calls that look like a change, and when the first of them came."""
 
     calls: int = 0
     blocked: int = 0
+    began: float = inf
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,11 +270,12 @@ class ShownChange:
     """One change, with the oddity of the results in one sentence; times are seconds since the epoch.
 
     Attributes:
-        opened: when it was first noticed.
+        opened: when its first call came.
         since: when its state began.
         calls, blocked: number of recorded calls that look like it, and of those that were blocked.
-        reviewed: whether a person has decided about it.
+        reviewed: whether a person has decided about it; until then it waits.
         decided: the number of the latest decision in the log; 0 without one.
+        why: why the engine has followed it.
     """
 
     id: str
@@ -282,15 +288,17 @@ class ShownChange:
     blocked: int
     reviewed: bool
     decided: int
+    why: str
 
 
 @dataclass(frozen=True, slots=True)
 class ShownChanges:
-    """Changes, the open ones first; the number of others, and the number of all that are open."""
+    """Changes, the unreviewed ones first; the numbers of others, of all that are open, and of all unreviewed ones."""
 
     rows: tuple[ShownChange, ...]
     more: int
     open: int
+    waiting: int
 
 
 class ChangeLog:
@@ -306,15 +314,19 @@ class ChangeLog:
         self._changes: dict[str, Change] = {}
         self.read: int = 0
 
-    def add(self, records: Iterable[Record]) -> bool:
-        """Add events, oldest first; whether one of them is of a change."""
-        news = False
+    def __contains__(self, id_: object) -> bool:
+        return id_ in self._changes
+
+    def add(self, records: Iterable[Record]) -> set[str]:
+        """Add events, oldest first; the ids of the changes that they are of."""
+        news: set[str] = set()
         for record in records:
             self.read = max(self.read, record.sequence)
             event = read_change_event(record)
             if event is None or not abs(record.at) < float("inf"):
                 continue
-            self._at, news = record.at, True
+            self._at = record.at
+            news.add(event.id)
             self._events.append(CHANGES, record.event)
             if event.by == "review":
                 self._decided[event.id] = record.sequence
@@ -324,13 +336,21 @@ class ChangeLog:
         return news
 
     def shown(self, alike: Mapping[str, Alike]) -> ShownChanges:
-        """The first twenty changes, the open ones before the others."""
-        changes = list(self._changes.values())
-        return ShownChanges(
-            tuple(self._shown(change, alike) for change in changes[:SHOWN_CHANGES]),
-            max(len(changes) - SHOWN_CHANGES, 0),
-            sum(change.state == "open" for change in changes),
+        """The first twenty that wait for a reviewer, the open ones before the others, and the first twenty decided."""
+        waiting, decided = (
+            [change for change in self._changes.values() if change.reviewed is reviewed] for reviewed in (False, True)
         )
+        rows = [*waiting[:SHOWN_CHANGES], *decided[:SHOWN_CHANGES]]
+        return ShownChanges(
+            tuple(self._shown(change, alike) for change in rows),
+            len(self._changes) - len(rows),
+            sum(change.state == "open" for change in waiting),
+            len(waiting),
+        )
+
+    def waiting(self) -> Mapping[str, int]:
+        """The number of changes that nobody has reviewed, by tool."""
+        return Counter(sayable(change.tool) for change in self._changes.values() if not change.reviewed)
 
     def find(self, id_: str, alike: Mapping[str, Alike]) -> ShownChange | None:
         """The change of this id."""
@@ -342,10 +362,10 @@ class ChangeLog:
         return Counter((sayable(change.tool), change.state) for change in self._changes.values())
 
     def _shown(self, change: Change, alike: Mapping[str, Alike]) -> ShownChange:
-        calls, blocked = alike.get(change.id, Alike())
+        calls, blocked, began = alike.get(change.id, Alike())
         return ShownChange(
-            sayable(change.id), sayable(change.tool), change.state, sayable(change.what), change.opened, change.since,
-            calls, blocked, change.reviewed, self._decided.get(change.id, 0),
+            sayable(change.id), sayable(change.tool), change.state, sayable(change.what), min(change.opened, began),
+            change.since, calls, blocked, change.reviewed, self._decided.get(change.id, 0), sayable(change.why),
         )  # fmt: skip
 
 
@@ -390,7 +410,7 @@ class News(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """Calls that wait for a reviewer, the worst first: by posterior, blocked before flagged, then the oldest.
+    """Calls of no change that wait for a reviewer, the worst first: by posterior, blocked before flagged, the oldest.
 
     ``waiting`` is their number among the newest 5,000 verdicts, ``verdicts`` are some of them.
     """
@@ -419,7 +439,8 @@ class Board:
         self._named: dict[tuple[str, str], list[int]] = {}
         self._labels: dict[int, Label] = {}
         self._unmatched: OrderedDict[tuple[str, str], Label] = OrderedDict()  # their calls may be put on record late
-        self._waiting: set[int] = set()
+        self._waiting: set[int] = set()  # of calls that belong to no change on record
+        self._like: dict[str, deque[int]] = {}  # calls by the change that they look like
         self._news: deque[News] = deque()
         self._lost = Position()  # news up to here is not kept any more
         self._changes = ChangeLog()
@@ -460,8 +481,12 @@ class Board:
         """Add events of lasting changes, oldest first; whether anything is new."""
         with self._lock:
             news = self._changes.add(records)
-            self.changes_version += news
-        return news
+            for id_ in news:
+                for sequence in self._like.get(id_, ()):
+                    self._wait_no_more(sequence)
+            self.changes_version += bool(news)
+            self.version += bool(news)
+        return bool(news)
 
     def set_calls(self, calls: dict[str, int]) -> bool:
         """Set the calls by tool; whether any count has changed."""
@@ -477,6 +502,7 @@ class Board:
         self._records[record.sequence] = recorded
         if recorded.change is not None:
             self._count_alike(recorded.change, recorded)
+            self._like.setdefault(recorded.change, deque()).append(record.sequence)
         self._tallies.add(record.tool, record.call.verdict)
         if record.call_id is not None:
             name = record.tool, record.call_id
@@ -484,7 +510,7 @@ class Board:
             early = self._unmatched.get(name)
             if early is not None and early.posterior in (None, record.posterior):
                 self._labels[record.sequence] = self._unmatched.pop(name)
-            else:
+            elif recorded.change not in self._changes:
                 self._waiting.add(record.sequence)
                 self._tallies.add(record.tool, "waiting")
         self._tell(News("verdict", self.position, recorded))
@@ -492,27 +518,34 @@ class Board:
             self._drop()
 
     def _count_alike(self, change: str, recorded: RecordedCall) -> None:
-        """Count a call that looks like a change, whose own event may come later; the same call asked again is not."""
-        if recorded.asked:
-            return
-        calls, blocked = self._alike.get(change, Alike())
-        self._alike[change] = Alike(calls + 1, blocked + (recorded.record.call.verdict == "block"))
+        """Count a call that looks like a change, whose own event may come later."""
+        calls, blocked, began = self._alike.get(change, Alike())
+        is_blocked = recorded.record.call.verdict == "block"
+        self._alike[change] = Alike(calls + 1, blocked + is_blocked, min(began, recorded.record.at))
         self._alike.move_to_end(change)
         if len(self._alike) > MAX_ALIKE:
             self._alike.popitem(last=False)
         self.changes_version += 1
 
     def _drop(self) -> None:
-        sequence, (record, *_) = self._records.popitem(last=False)
+        sequence, (record, change, *_) = next(iter(self._records.items()))
+        self._wait_no_more(sequence)
+        del self._records[sequence]
         self._labels.pop(sequence, None)
-        if sequence in self._waiting:
-            self._waiting.discard(sequence)
-            self._tallies.add(record.tool, "waiting", -1)
+        if change is not None:
+            self._like[change].popleft()
+            if not self._like[change]:
+                del self._like[change]
         if record.call_id is not None:
             same = self._named[record.tool, record.call_id]
             same.remove(sequence)
             if not same:
                 del self._named[record.tool, record.call_id]
+
+    def _wait_no_more(self, sequence: int) -> None:
+        if sequence in self._waiting:
+            self._waiting.discard(sequence)
+            self._tallies.add(self._records[sequence].record.tool, "waiting", -1)
 
     def _label(self, label: Label) -> None:
         self.position = self.position._replace(feedback=label.sequence)
@@ -520,9 +553,7 @@ class Board:
         of = self._verdict_of(label)
         if of is not None:
             self._labels[of] = label
-            if of in self._waiting:
-                self._waiting.discard(of)
-                self._tallies.add(label.tool, "waiting", -1)
+            self._wait_no_more(of)
         elif label.call_id is not None:
             self._unmatched[label.tool, label.call_id] = label
             if len(self._unmatched) > self._kept:
@@ -547,8 +578,9 @@ class Board:
             del self._labels[sequence]
         again = {
             sequence
-            for sequence, (record, *_) in self._records.items()
-            if record.tool == tool and record.call_id is not None and sequence not in self._waiting
+            for sequence, (record, change, *_) in self._records.items()
+            if record.tool == tool and record.call_id is not None and change not in self._changes
+            if sequence not in self._waiting
         }
         self._tallies.add(tool, "waiting", len(again))
         self._waiting |= again
@@ -583,6 +615,11 @@ class Board:
         with self._lock:
             return self._changes.by_state()
 
+    def calls_of(self, id_: str, limit: int) -> tuple[ShownVerdict, ...]:
+        """The newest calls that look like a change, the newest first."""
+        with self._lock:
+            return tuple(self._shown(number) for number in islice(reversed(self._like.get(id_, ())), limit))
+
     def find(self, sequence: int) -> tuple[RecordedCall, Label | None] | None:
         """A verdict by its number, with its latest label; None if it is not among the newest."""
         with self._lock:
@@ -605,7 +642,7 @@ class Board:
     def tools(self) -> Tools:
         """The tools with most to look at."""
         with self._lock:
-            return self._tallies.tools(len(self._waiting))
+            return self._tallies.tools(len(self._waiting), self._changes.waiting())
 
     def news_after(self, position: Position, limit: int) -> list[tuple[News, ShownVerdict | None]] | None:
         """News after a position, oldest first, at most so many; None if not all of it is kept any more.
@@ -621,7 +658,7 @@ class Board:
                 if isinstance(news.what, RecordedCall):
                     if news.what.record.sequence <= position.audit:
                         continue
-                    result.append((news, shown(news.what, self._labels.get(news.what.record.sequence))))
+                    result.append((news, self.show(news.what, self._labels.get(news.what.record.sequence))))
                 elif news.at.feedback > position.feedback:
                     result.append((news, None))
                 if len(result) == limit:
@@ -633,5 +670,9 @@ class Board:
         record = self._records[sequence].record
         return -record.posterior, -SEVERITY[record.call.verdict], sequence
 
+    def show(self, recorded: RecordedCall, label: Label | None) -> ShownVerdict:
+        """A call for the page."""
+        return shown(recorded, label, has_card=recorded.change in self._changes)
+
     def _shown(self, sequence: int) -> ShownVerdict:
-        return shown(self._records[sequence], self._labels.get(sequence))
+        return self.show(self._records[sequence], self._labels.get(sequence))

@@ -10,7 +10,8 @@ agentguard_recorded_verdicts            tool, verdict verdicts on record; of acc
 agentguard_counted_calls                tool          calls, in the hours that the store keeps
 agentguard_labels                       tool, label   ``fabricated`` or ``genuine``
 agentguard_recorded_changes             tool, state   lasting changes, by their present state
-agentguard_reviews_waiting              tool          calls among the newest 5,000 on record without a label
+agentguard_reviews_waiting              tool          changes that nobody has reviewed, and calls of none among the
+                                                      newest 5,000 on record without a label
 agentguard_tools_left_out                             tools beyond the hundred with most to look at
 agentguard_newest_record_time_seconds                 when the newest verdict was put on record, since the epoch
 agentguard_store_reachable                            1 if the latest look at the store succeeded, else 0
@@ -30,7 +31,7 @@ _HELP: Final = {
     "counted_calls": "Calls, in the hours that the store keeps.",
     "labels": "What reviewers found.",
     "recorded_changes": "Lasting changes by their present state.",
-    "reviews_waiting": "Calls among the newest on record without a label.",
+    "reviews_waiting": "Changes that nobody has reviewed, and recent calls of none without a label.",
     "tools_left_out": "Tools beyond the hundred with most to look at.",
     "newest_record_time_seconds": "When the newest verdict was put on record, since the epoch.",
     "store_reachable": "Whether the latest look at the store went well.",

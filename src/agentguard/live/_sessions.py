@@ -140,7 +140,7 @@ def _digest(token: str) -> bytes:
 
 # --- Files of the page ---
 
-_SCRIPTS: Final = ("app", "changes", "details", "elements", "feed", "queue", "server", "tools")
+_SCRIPTS: Final = ("app", "cards", "changes", "details", "elements", "feed", "queue", "server", "tools")
 ASSETS: Final = {
     "live.css": "text/css",
     "icon.svg": "image/svg+xml",

@@ -21,7 +21,6 @@ from agentguard.live._board import (
     label_event,
     read_label,
     read_record,
-    shown,
 )
 from agentguard.serving._app import ProblemError
 from agentguard.stores import Store
@@ -203,7 +202,7 @@ class Reviews:
             if record.call_id is None:
                 raise ProblemError(409, "nameless", "this call has no id, by which anybody could find out what it was")
             if label is not None and label.sequence == corrects and label.fabricated == was_hallucination:
-                return shown(recorded, label)
+                return self._board.show(recorded, label)
             if corrects != (0 if label is None else label.sequence):
                 raise ProblemError(409, "reviewed", "somebody has reviewed this call meanwhile")
             claim = REVIEW, f"{sequence} {corrects}"
@@ -214,7 +213,7 @@ class Reviews:
             with suppress(StoreError):  # the label is written; the follower reports the store, and reads it later
                 self._follower.catch_up()
                 label = (self._board.find(sequence) or entry)[1]
-            return shown(recorded, label if label is not None and label.sequence == number else given)
+            return self._board.show(recorded, label if label is not None and label.sequence == number else given)
 
     def decide(self, id_: str, state: Literal["fault", "adopted"], *, corrects: int = 0) -> ShownChange:
         """Decide a lasting change, as ``review`` labels a call; the change with this decision."""

@@ -67,7 +67,10 @@ const on = {
     feed.label(label.of, label);
     queue.label(label.of);
   },
-  changes: changes.show,
+  changes: (now) => {
+    queue.fold(now.rows);
+    changes.show(now);
+  },
   tools: (now) => {
     tools.show(now);
     queue.total(now.waiting);

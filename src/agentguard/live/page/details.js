@@ -1,7 +1,7 @@
-// One call, opened up: the sum behind its verdict, what it belongs to, and the call itself where the engine keeps it.
+// One call, in a line and opened up: the sum behind its verdict, what it belongs to, and the call itself where the engine keeps it.
 // It is asked for when somebody opens it, so that a call's content is sent to nobody who has not.
 
-import { h, labelTag, name, nats, share, time } from "./elements.js";
+import { h, ids, labelTag, name, nats, reasons, share, time, verdictTag } from "./elements.js";
 import * as server from "./server.js";
 
 const ROUNDING = 0.005; // nats of a remainder that are not worth a row
@@ -44,7 +44,7 @@ function facts({ verdict, change }) {
     ["call", verdict.call_id === null ? null : name(verdict.call_id)],
     ["session", verdict.session_id === null ? null : name(verdict.session_id)],
     ["judged", time(verdict.at)],
-    ["looks like", change === null ? null : h("span", {}, name(change.what), ` (${change.state}, `, time(change.since), ")")],
+    ["looks like", change === null ? null : h("span", {}, name(change.what), ` (${change.state}, since `, time(change.opened), ")")],
     ["asked before", verdict.asked === 0 ? null : `${verdict.asked.toLocaleString("en")} times, with this very result`],
     ["false alarms", verdict.false_block_p === null ? null
       : `${(100 * verdict.false_block_p).toPrecision(2)}% of this tool's genuine calls score at least as high`],
@@ -84,4 +84,14 @@ export function details(verdict) {
   const made = h("details", {}, h("summary", {}, "Details", h("span", { class: "unseen" }, ` of call ${verdict.call_id ?? verdict.sequence}`)), body);
   made.addEventListener("toggle", () => made.open && fill(body, verdict.sequence));
   return made;
+}
+
+// A call in a list: its line, what was found, and its details.
+export function entry(verdict, isNew = false) {
+  return h("li", { "data-sequence": verdict.sequence, class: isNew ? "new" : null },
+    h("div", { class: "line" },
+      verdictTag(verdict), name(verdict.tool, { class: "tool" }), h("span", { class: "number" }, `P ${share(verdict.posterior)}`),
+      time(verdict.at), ...ids(verdict), ...(verdict.label === null ? [] : [labelTag(verdict.label)])),
+    verdict.verdict === "accept" && verdict.signals.every((signal) => !signal.fired) ? null : reasons(verdict),
+    details(verdict));
 }

@@ -1,7 +1,7 @@
 // Verdicts as they come, the newest first. Paused, nothing moves; what came meanwhile is put in when it goes on.
 
-import { details } from "./details.js";
-import { h, ids, labelTag, name, reasons, share, time, verdictTag } from "./elements.js";
+import { entry } from "./details.js";
+import { labelTag } from "./elements.js";
 
 const SHOWN = 100;
 const list = document.getElementById("feed");
@@ -15,18 +15,9 @@ let missed = 0;
 const isPaused = () => pause.getAttribute("aria-pressed") === "true";
 const itemOf = (sequence) => list.querySelector(`li[data-sequence="${Number(sequence)}"]`);
 
-function item(verdict, isNew) {
-  return h("li", { "data-sequence": verdict.sequence, class: isNew ? "new" : null },
-    h("div", { class: "line" },
-      verdictTag(verdict), name(verdict.tool, { class: "tool" }), h("span", { class: "number" }, `P ${share(verdict.posterior)}`),
-      time(verdict.at), ...ids(verdict), ...(verdict.label === null ? [] : [labelTag(verdict.label)])),
-    verdict.verdict === "accept" && verdict.signals.every((signal) => !signal.fired) ? null : reasons(verdict),
-    details(verdict));
-}
-
 function put(verdict, isNew) {
   if (itemOf(verdict.sequence) !== null) return;
-  list.prepend(item(verdict, isNew));
+  list.prepend(entry(verdict, isNew));
   while (list.children.length > SHOWN) list.lastElementChild.remove();
   empty.hidden = true;
 }
@@ -35,7 +26,7 @@ export function begin(verdicts) {
   waiting = [];
   missed = 0;
   held.textContent = "";
-  list.replaceChildren(...verdicts.map((verdict) => item(verdict, false)));
+  list.replaceChildren(...verdicts.map((verdict) => entry(verdict)));
   empty.hidden = verdicts.length > 0;
 }
 

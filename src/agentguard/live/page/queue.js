@@ -1,7 +1,7 @@
-// Calls that wait for a reviewer, the worst first. While somebody is at the list nothing in it changes its place: what
-// comes then is put where it belongs when the list is left. With a card in focus G says genuine, F fabricated, D opens
-// it up, and the arrows go to its neighbours.
+// Calls of no change that wait for a reviewer, the worst first. While somebody is at the list nothing in it changes its
+// place: what comes then is put where it belongs when the list is left.
 
+import { answered, card, count, isBusy, remove as removeCard, whenLeft } from "./cards.js";
 import { details } from "./details.js";
 import { h, ids, name, reasons, share, time, verdictTag } from "./elements.js";
 import * as server from "./server.js";
@@ -10,76 +10,45 @@ const MOST = 10;
 const REFILL_BELOW = 6;
 const SEVERITY = { accept: 0, flag: 1, block: 2 };
 const list = document.getElementById("queue-list");
-const empty = document.getElementById("queue-empty");
-const count = document.getElementById("waiting");
-const last = document.getElementById("last");
-const lastText = document.getElementById("last-text");
-const change = document.getElementById("last-change");
 
 let waiting = 0;
 let tell = () => {};
 let complain = () => {};
 let filling = false;
 let isStale = false; // a call came that belongs above one that is shown, while somebody was at the list
-let reviewed = null;
 const reviewedNow = new Set(); // since the page was begun
 const shown = new Map(); // verdicts of the cards
 
 const cardOf = (sequence) => list.querySelector(`li[data-sequence="${Number(sequence)}"]`);
-const isBusy = () =>
-  list.matches(":hover") || list.contains(document.activeElement) || list.querySelector("details[open]") !== null;
 
 // As the server orders them: by posterior, blocked before flagged, then the oldest.
 const isBefore = (one, other) =>
   (other.posterior - one.posterior || SEVERITY[other.verdict] - SEVERITY[one.verdict] || one.sequence - other.sequence) < 0;
 
-function card(verdict) {
+function cardFor(verdict) {
   const title = `review-${Number(verdict.sequence)}`;
-  const genuine = h("button", { type: "button", "aria-describedby": title }, "Genuine");
-  const fabricated = h("button", { type: "button", "aria-describedby": title }, "Fabricated");
-  const opened = details(verdict);
-  const made = h("li", { class: "card", tabindex: "0", "data-sequence": verdict.sequence, "aria-labelledby": title },
-    h("div", {},
-      h("h3", { class: "line", id: title },
-        verdictTag(verdict), name(verdict.tool), h("span", { class: "number" }, `P(fabricated) ${share(verdict.posterior)}`)),
-      reasons(verdict),
-      h("div", { class: "line quiet" }, time(verdict.at), ...ids(verdict))),
-    h("div", { class: "answers" }, genuine, fabricated),
-    opened);
-  genuine.addEventListener("click", () => review(verdict, false));
-  fabricated.addEventListener("click", () => review(verdict, true));
-  made.addEventListener("keydown", (event) => {
-    if (event.repeat || event.ctrlKey || event.metaKey || event.altKey) return;
-    const step = { ArrowDown: "nextElementSibling", ArrowUp: "previousElementSibling" }[event.key];
-    const answer = { g: false, f: true }[event.key.toLowerCase()];
-    if (step !== undefined && event.target === made && made[step] !== null) {
-      event.preventDefault();
-      made[step].focus();
-    } else if (answer !== undefined) {
-      event.preventDefault();
-      review(verdict, answer);
-    } else if (event.key.toLowerCase() === "d") {
-      event.preventDefault();
-      opened.open = !opened.open;
-    }
-  });
-  return made;
+  const body = h("div", {},
+    h("h3", { class: "line", id: title },
+      verdictTag(verdict), name(verdict.tool), h("span", { class: "number" }, `P(fabricated) ${share(verdict.posterior)}`)),
+    reasons(verdict),
+    h("div", { class: "line quiet" }, time(verdict.at), ...ids(verdict)));
+  return card({ "data-sequence": verdict.sequence }, title, body, details(verdict),
+    () => review(verdict, false), () => review(verdict, true)).element;
 }
 
 function show() {
-  empty.hidden = list.children.length > 0 || waiting > 0;
-  count.textContent = waiting.toLocaleString("en");
+  count("calls", waiting);
   if (waiting > list.children.length && list.children.length < REFILL_BELOW) refill();
 }
 
 function put(verdict, before = null) {
   shown.set(verdict.sequence, verdict);
-  list.insertBefore(card(verdict), before);
+  list.insertBefore(cardFor(verdict), before);
 }
 
 function remove(element) {
   shown.delete(Number(element.dataset.sequence));
-  element.remove();
+  removeCard(element);
 }
 
 async function refill() {
@@ -103,11 +72,8 @@ async function refill() {
 function take(sequence) {
   const gone = cardOf(sequence);
   if (gone === null) return;
-  const next = gone.nextElementSibling ?? gone.previousElementSibling;
-  const hadFocus = gone.contains(document.activeElement);
   remove(gone);
   waiting -= 1;
-  if (hadFocus) (next ?? document.getElementById("queue")).focus();
 }
 
 async function review(verdict, wasHallucination) {
@@ -126,22 +92,16 @@ async function review(verdict, wasHallucination) {
 }
 
 function said(verdict) {
-  reviewed = verdict;
   const was = verdict.label.was_hallucination;
-  lastText.textContent = `${verdict.tool}, call ${verdict.call_id}: ${was ? "fabricated" : "genuine"}.`;
-  change.textContent = was ? "No, it was genuine" : "No, it was fabricated";
-  last.hidden = false;
   complain(null);
-  tell(lastText.textContent);
+  tell(answered(`${verdict.tool}, call ${verdict.call_id}`, was, async () => {
+    try {
+      said(await server.review(verdict.sequence, !was, verdict.label.sequence));
+    } catch (error) {
+      complain(error);
+    }
+  }));
 }
-
-change.addEventListener("click", async () => {
-  try {
-    said(await server.review(reviewed.sequence, !reviewed.label.was_hallucination, reviewed.label.sequence));
-  } catch (error) {
-    complain(error);
-  }
-});
 
 function fill(verdicts) {
   const focused = document.activeElement?.closest("#queue-list .card")?.dataset.sequence;
@@ -162,13 +122,13 @@ export function begin(queue, on) {
 
 // A verdict that has just come: put where it belongs, unless that would move what somebody is about to click.
 export function add(verdict) {
-  if (verdict.call_id === null || verdict.label !== null) return;
+  if (verdict.call_id === null || verdict.label !== null || verdict.has_card) return;
   const allShown = waiting <= list.children.length;
   waiting += 1;
   const next = [...list.children].find((each) => isBefore(verdict, shown.get(Number(each.dataset.sequence)))) ?? null;
   if (next === null) {
     if (allShown && list.children.length < MOST) put(verdict);
-  } else if (isBusy()) {
+  } else if (isBusy(list)) {
     isStale = true;
   } else {
     put(verdict, next);
@@ -181,6 +141,14 @@ export function label(of) {
   take(of);
 }
 
+// Calls that look like one of these changes are reviewed with it.
+export function fold(changes) {
+  const onCards = new Set(changes.map((change) => change.id));
+  for (const [sequence, verdict] of [...shown]) {
+    if (onCards.has(verdict.change)) take(sequence);
+  }
+}
+
 export function total(now) {
   waiting = now;
   show();
@@ -188,11 +156,11 @@ export function total(now) {
 
 // Nobody is at the list any more: the worst come first again.
 async function settle() {
-  if (!isStale || isBusy()) return;
+  if (!isStale || isBusy(list)) return;
   isStale = false;
   try {
     const found = await server.queue(0, MOST);
-    if (!isBusy()) fill(found.verdicts.filter((verdict) => !reviewedNow.has(verdict.sequence)));
+    if (!isBusy(list)) fill(found.verdicts.filter((verdict) => !reviewedNow.has(verdict.sequence)));
     else isStale = true;
     show();
   } catch (error) {
@@ -200,6 +168,4 @@ async function settle() {
   }
 }
 
-list.addEventListener("pointerleave", () => setTimeout(settle));
-list.addEventListener("focusout", () => setTimeout(settle));
-list.addEventListener("toggle", () => setTimeout(settle), true);
+whenLeft(list, settle);

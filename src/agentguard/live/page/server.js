@@ -36,6 +36,8 @@ export const queue = (after, limit) => ask(`queue?after=${after}&limit=${limit}`
 
 export const changes = () => ask("changes");
 
+export const callsOf = (change) => ask(`calls?change=${encodeURIComponent(change)}`);
+
 export const call = (sequence) => ask(`calls/${Number(sequence)}`);
 
 export const decide = (id, state, corrects) => post("decisions", { id, state, corrects });
