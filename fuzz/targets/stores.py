@@ -40,8 +40,8 @@ MARKS = (
     "~Layout",
     "~Ring",
 )
-EVENT = ("change", "tool", "state", "by", "what", "traits", "reviews", "label")
-STATES = ("open", "fault", "adopted", "recovered", "mode")
+EVENT = ("change", "tool", "state", "by", "what", "traits", "reviews", "label", "why")
+STATES = ("open", "fault", "adopted", "recovered", "mode", "followed")
 
 
 def _encoding(trial: Trial) -> None:
