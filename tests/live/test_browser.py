@@ -330,6 +330,28 @@ def test_a_change_is_one_card_however_many_calls_look_like_it(enter_changed: Any
     assert page.locator("main > section").first.get_attribute("id") == "queue"
 
 
+def test_a_fault_that_lasts_is_one_card_while_an_engine_judges_and_ends_with_one_click(enter: Any, shop: Any) -> None:
+    page = enter()
+    before = int(page.locator("#waiting").text_content())
+    for n in range(20):
+        shop.fabricated(f"stuck-{n}", session=f"s{n}")
+    card = cards_of(page)
+    expect(card).to_have_count(1)
+    expect(card).to_contain_text("22 calls")  # two were there before: one with a card of its own, one without a name
+    expect(page.locator("#waiting")).to_have_text(str(before))
+    card.get_by_role("button", name="Fabricated").click()
+    expect(page.locator("#waiting")).to_have_text(str(before - 1))
+
+    shop.engine.flush()
+    (change,) = shop.engine.changes()
+    assert (change.state, change.reviewed, change.calls) == ("fault", True, 22)
+    shop.fabricated("after", session="s-after")
+    expect(page.locator("#feed > li").first).to_contain_text("after")
+    expect(page.locator("#decided-list > li")).to_contain_text("23 calls")
+    expect(card).to_have_count(0)
+    expect(page.locator("#waiting")).to_have_text(str(before - 1))
+
+
 def test_deciding_a_change_clears_its_card_and_does_not_move_its_beginning(
     enter_changed: Any, changed: MemoryStore
 ) -> None:
