@@ -201,7 +201,6 @@ MAX_LAYOUTS: Final = 8  # that are remembered as usual
 MAX_PATHS: Final = 160  # of a layout that is remembered as usual
 MAX_OBJECTS: Final = 200  # paths at which objects stand
 NEVER_NULL: Final = 12  # results with a value, after which the first null is odd
-WITHIN: Final = 8  # objects at a path
 MAP_FORMS: Final = 5  # sets of keys at one path
 MAX_TRAITS: Final = 6  # of what is new, and of what is missing, by which calls alike are known
 MAX_NAMES: Final = 1_500  # of all orders of keys together
@@ -235,8 +234,8 @@ class Shape:
     """The facts of one kind of result, counted."""
 
     __slots__ = (
-        "_added_up", "_as_usual", "_names_left", "_novel", "_rigid", "_to_count", "_usual", "_usual_at",
-        "_usual_within", "count", "facts", "formats", "keys",
+        "_added_up", "_as_usual", "_names_left", "_novel", "_rigid", "_to_count", "_usual", "_usual_at", "count",
+        "facts", "formats", "keys",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -249,7 +248,6 @@ class Shape:
         self._novel = Rate()
         self._usual: frozenset[Any] = frozenset()  # facts of more than half of the results
         self._usual_at = 0
-        self._usual_within: dict[str, frozenset[Any]] = {}  # of objects that only some results have, by their path
         self._added_up = 0  # results counted in ``facts`` and ``keys``
         self._as_usual: set[Layout] = set()
         self._to_count: Counter[Layout] = Counter()  # results of such a layout, not yet in ``facts`` and ``keys``
@@ -272,12 +270,6 @@ class Shape:
         count, known = self._added_up, self.facts
         worst, extent, why = 0.0, 0.0, ""
         traits: list[str] = []
-        lacking = {
-            fact: self.keys[path].total
-            for path, _ in (document.forms if self._usual_within else ())
-            if path in self._usual_within
-            for fact in sorted(self._usual_within[path] - facts, key=_say)
-        }
         new, missing = [fact for fact in facts if fact not in known], self._usual - facts
         if new or missing:
             emptied = [fact[0] for fact in facts if isinstance(fact, tuple) and fact[1] is type(None)]
@@ -300,13 +292,6 @@ class Shape:
             if x > worst:
                 rarest = min(_say(fact) for fact in missing if known[fact] == seen)
                 worst, why = x, f"{rarest} is missing, there in {seen} of {count}"
-        # what nearly all objects at a path have that only some results have at all,
-        for fact, of in lacking.items():
-            if not self._is_free(fact):
-                traits.append(f"missing {_say(fact)}")
-                x = -math.log((of - min(known[fact], of) + 0.5) / (of + 1.5))
-                if x > worst:
-                    worst, extent, why = x, max(extent, 0.3), f"{_say(fact)} is missing, there in {known[fact]} of {of}"
         # and objects whose keys, or their order, are unusual.
         odd, least, least_path = 0, 1.0, ""
         for path, names in document.forms:
@@ -325,17 +310,6 @@ class Shape:
             if x > worst:
                 worst, why = x, f"unusual keys at {least_path or 'the top'}"
         return worst, extent, why, tuple(traits)
-
-    def _within(self) -> dict[str, frozenset[Any]]:
-        """Facts of nearly all objects at a path, where the path is in fewer than half of the results."""
-        within: dict[str, set[Any]] = {}
-        for fact, seen in self.facts.items():
-            if seen * 2 <= self.count and isinstance(fact, tuple):
-                above = fact[0].removesuffix("[]").rpartition(".")[0]
-                keys = self.keys.get(above)
-                if keys is not None and keys.total >= WITHIN and seen * 10 >= 9 * keys.total:
-                    within.setdefault(above, set()).add(fact)
-        return {path: frozenset(facts) for path, facts in within.items()}
 
     def _is_free(self, fact: AnyFact) -> bool:
         """The fact is of a key that is data: a key of a map."""
@@ -446,7 +420,6 @@ class Shape:
         self._as_usual.clear()
         self._usual = frozenset(fact for fact, seen in self.facts.items() if seen * 2 > self.count)
         self._usual_at = self.count
-        self._usual_within = self._within()
         self._rigid = tuple(path for path, formats in self.formats.items() if formats and is_rigid(formats))
 
     def _learn(self, document: Document, facts: Set[AnyFact]) -> None:

@@ -76,7 +76,7 @@ RECORDS: dict[type, tuple[str, ...]] = {
     KeyHistory: ("changes", "clocks", "count", "marks", "means", "paths", "results", "size", "words"),
     Keys: ("by_key", "owners", "word_counts"),
     Level: ("count", "falls", "last", "least", "mean", "rises", "squares", "variance"),
-    NumberChart: ("evidence", "lag", "last", "level", "power", "recent", "run", "slope", "spread"),
+    NumberChart: ("evidence", "lag", "last", "level", "power", "slope", "spread"),
     Owner: ("results", "tool", "votes"),
     Pool: (
         "after_other", "after_shared", "broken", "calls", "changes", "errors", "foreign", "foreign_form",
@@ -86,8 +86,8 @@ RECORDS: dict[type, tuple[str, ...]] = {
     Ring: ("_arrived", "_oldest", "ordered", "size"),
     RunningStats: ("_kept", "_m2", "_next", "keep", "mean", "n"),
     Shape: (
-        "_added_up", "_as_usual", "_names_left", "_novel", "_rigid", "_to_count", "_usual", "_usual_at",
-        "_usual_within", "count", "facts", "formats", "keys",
+        "_added_up", "_as_usual", "_names_left", "_novel", "_rigid", "_to_count", "_usual", "_usual_at", "count",
+        "facts", "formats", "keys",
     ),
     Stream: ("ewma", "lag", "last", "level", "power", "residuals"),
     Stuck: ("again", "evidence", "key", "rate", "result", "run"),
@@ -348,7 +348,6 @@ _ITEMS: Final[Mapping[tuple[type, str], tuple[frozenset[type], frozenset[type]]]
         (Relations, "known"): ((tuple,), FAMILIES),
         (SessionLog, "calls"): ((int,), (list,)),
         (Shape, "_to_count"): ((Layout,), (int,)),
-        (Shape, "_usual_within"): ((str,), (frozenset,)),
         (Shape, "facts"): (_FACT, (int,)),
         (Shape, "formats"): ((str,), (Categories, _GIVEN_UP)),
         (Shape, "keys"): ((str,), (Categories,)),
@@ -511,8 +510,6 @@ def _stream(stream: Stream) -> Held:
 
 
 def _chart(chart: NumberChart) -> Held:
-    yield -8 <= chart.run <= 8, f"a run of {chart.run:,}"
-    yield 0 <= chart.recent <= 0xFFFF, "latest points that are none"
     yield 0.0 <= chart.evidence <= MOST, f"evidence of {chart.evidence:g}"
     yield chart.spread >= 0.0 and chart.power > 0.0, f"a spread of {chart.spread:g}, a power of {chart.power:g}"
     yield 0.0 <= chart.slope <= MOST_INERTIA, f"a slope of {chart.slope:g}"
@@ -624,8 +621,6 @@ def _shape(shape: Shape) -> Held:
     yield not shape.facts or most <= added_up, f"a trait of {most:,} results, of {added_up:,}"
     yield 0 <= shape._usual_at <= shape.count, f"a stock of {shape._usual_at:,} results, of {shape.count:,}"
     yield all(map(_is_fact, shape.facts)) and all(map(_is_fact, shape._usual)), "a trait that is none"
-    yield shape._usual_within.keys() <= shape.keys.keys(), "objects that are not known"
-    yield all(map(_is_fact, (fact for facts in shape._usual_within.values() for fact in facts))), "a trait that is none"
     yield all(type(layout) is Layout for layout in shape._as_usual), "a layout that is none"
     yield all(type(path) is str for path in shape._rigid), "a path that is none"
 

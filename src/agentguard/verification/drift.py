@@ -1,7 +1,6 @@
 """Changes of a tool's numbers over time: clocks that go back, and slow drift.
 
-The four Western Electric rules on limits estimated from the data itself alarm every few dozen points on counters,
-trends and caches. An EWMA chart (Roberts 1959; lambda .2, L 3.2) on the residuals of a first-order autoregression
+An EWMA chart (Roberts 1959; lambda .2, L 3.2) on the residuals of a first-order autoregression
 runs about a thousand points between false alarms.
 """
 
@@ -129,11 +128,6 @@ ALARM: Final = math.log(1_000.0)  # nats: an e-value that a run without a change
 MOST: Final = ALARM + 1.0  # so that a change that ended is not told of for long
 BET: Final = 0.5  # kappa of the calibrator
 _LOG_BET: Final = math.log(BET)
-# -ln P(a rule holds at a point | in control, normal), for the point with those before it.
-RULE_1: Final = -math.log(0.0027)  # one beyond three spreads
-RULE_2: Final = -math.log(0.0030)  # two of three beyond two: 2 sides x (3 x .0228^2 - 2 x .0228^3)
-RULE_3: Final = -math.log(0.0055)  # four of five beyond one: 2 x (5 x .1587^4 x .8413 + .1587^5)
-RULE_4: Final = -math.log(0.0078)  # eight on one side: 2 x .5^8
 VARIED: Final = 8.0  # answers other than the one before, after which repetition is something
 LEAST_REPEATED: Final = 0.05  # a tool that never repeated itself may do so now and then all the same
 MOST_INERTIA: Final = 0.95  # the slope of an autoregression stays below 1
@@ -178,21 +172,18 @@ class Stream:
 class NumberChart:
     """A field's values as a sequence: many small surprises in a row are one large one.
 
-    Two tests. The four Western Electric rules on the last eight points, in spreads from the level; they are for
-    independent points. And an e-process: with p the two-sided p-value of a point against the level *as it stood before
-    the run began*, ``log e`` grows by ``ln(kappa p^(kappa - 1))`` with kappa 1/2 (Vovk & Wang 2021, a calibrator: its
-    mean is 1 where p is uniform), and a run ends where that falls to 0. By Ville's inequality a run in which nothing
-    has changed reaches 1/alpha with probability alpha at most; the test that begins again after each run alarms on
-    average no more often than once in 1/alpha points (Shin, Ramdas & Rinaldo 2022). Both hold for independent values;
-    a number that moves with what came before is taken as a first-order autoregression, whose residuals are tested, and
-    alarms are held against how often this tool has had such.
+    An e-process: with p the two-sided p-value of a point against the level *as it stood before the run began*,
+    ``log e`` grows by ``ln(kappa p^(kappa - 1))`` with kappa 1/2 (Vovk & Wang 2021, a calibrator: its mean is 1 where p
+    is uniform), and a run ends where that falls to 0. By Ville's inequality a run in which nothing has changed reaches
+    1/alpha with probability alpha at most; the test that begins again after each run alarms on average no more often
+    than once in 1/alpha points (Shin, Ramdas & Rinaldo 2022). That holds for independent values; a number that moves
+    with what came before is taken as a first-order autoregression, whose residuals are tested, and alarms are held
+    against how often this tool has had such.
     """
 
-    __slots__ = ("evidence", "lag", "last", "level", "power", "recent", "run", "slope", "spread")
+    __slots__ = ("evidence", "lag", "last", "level", "power", "slope", "spread")
 
     def __init__(self) -> None:
-        self.run = 0  # points on one side of the level up to the last, below 0 those that lie below it; eight at most
-        self.recent = 0  # the last four points, four bits each, the newest lowest; see ``_beyond``
         self.evidence = 0.0  # log e of the run that is under way
         self.level = 0.0  # as it stood before the run began
         self.spread = 1.0
@@ -202,32 +193,12 @@ class NumberChart:
         self.power = 4.0
 
     def surprise(self, x: float, level: Level) -> tuple[float, bool]:
-        """``-ln p`` of what the point completes, and whether it lies above; (0, ...) where it completes nothing."""
-        if level.count < CHART_WARM_UP or (level.falls == 0 and level.only_grows):
-            return 0.0, True
-        if self.evidence > 0.0:
-            z, p = self._place(x, level)
-            evidence = self._grown(p)
-            alarm = evidence if evidence >= ALARM and p < USUAL_P else 0.0
-            return max(alarm, self._rules(z)), z > 0.0
-        if self.lag >= LITTLE_INERTIA * self.power:
-            return 0.0, True  # the rules are for independent points, and no single point is an alarm of the e-process
-        z = (x - level.mean) / math.sqrt(level.variance)
-        if -1.0 <= z <= 1.0 and -7 < self.run < 7:
-            return 0.0, True  # most points
-        return self._rules(z), z > 0.0
-
-    def _rules(self, z: float) -> float:
-        """``-ln p`` of the strongest Western Electric rule that a point completes (see ``statistics.RUN_RULES``)."""
-        if z > 1.0 or z < -1.0:
-            if z > 3.0 or z < -3.0:
-                return RULE_1
-            recent = self.recent >> 2 if z < 0.0 else self.recent
-            if (z > 2.0 or z < -2.0) and recent & 0x22:
-                return RULE_2
-            if (recent & 0x1111).bit_count() >= 3:
-                return RULE_3
-        return RULE_4 if (self.run >= 7 and z > 0.0) or (self.run <= -7 and z < 0.0) else 0.0
+        """``log e`` of the run with this point, and whether it lies above; (0, ...) where that is no alarm."""
+        if self.evidence <= 0.0:
+            return 0.0, True  # no single point is an alarm
+        z, p = self._place(x, level)
+        evidence = self._grown(p)
+        return (evidence if evidence >= ALARM and p < USUAL_P else 0.0), z > 0.0
 
     def push(self, x: float, level: Level) -> None:
         """Take in a point; the level does not have it yet."""
@@ -242,18 +213,7 @@ class NumberChart:
         else:
             self.lag = FADING * self.lag + z * self.last
             self.power = FADING * self.power + z * z
-        if -1.0 <= z <= 1.0:
-            self.last, beyond = z, 0
-        else:
-            self.last, beyond = min(max(z, -WINSOR), WINSOR), _beyond(z)
-        self.recent = (self.recent << 4 | beyond) & 0xFFFF
-        run = self.run
-        if z > 0.0:
-            self.run = 1 if run <= 0 else run + 1 if run < 8 else 8
-        elif z < 0.0:
-            self.run = -1 if run >= 0 else run - 1 if run > -8 else -8
-        else:
-            self.run = 0
+        self.last = min(max(z, -WINSOR), WINSOR)
 
     def _place(self, x: float, level: Level) -> tuple[float, float]:
         """The point in spreads from the level, and the p-value of what its inertia does not explain; 1 if usual."""
@@ -274,13 +234,6 @@ class NumberChart:
 
     def _grown(self, p: float) -> float:
         return max(self.evidence + _LOG_BET + (BET - 1.0) * math.log(p), 0.0)
-
-
-def _beyond(z: float) -> int:
-    """A point as bits: above the level by more than one spread, by more than two; below it by one, by two."""
-    if z > 1.0:
-        return 0b0011 if z > 2.0 else 0b0001
-    return 0b1100 if z < -2.0 else 0b0100 if z < -1.0 else 0
 
 
 class Stuck:
