@@ -102,6 +102,13 @@ def test_rows_out_of_order_and_rows_of_two_shops() -> None:
     assert broken(ORDERS, args, {**result, "rows": mixed}).message.startswith("rows[].shop is not the same in all rows")
 
 
+def test_a_count_holds_for_an_empty_list_and_for_a_long_one() -> None:
+    assert asked(rows=[], total=0, count=0) == ((0.0, "", ()))
+    rows = [{"customer": "C006", "price": price, "shop": "S9"} for price in range(30)]
+    assert "count" not in asked(rows=rows, count=30).message
+    assert "count is not the number of rows" in asked(rows=[], total=0, count=4).message
+
+
 def test_an_argument_that_is_said_somewhere() -> None:
     def page(rng: random.Random, number: int) -> tuple[dict[str, Any], Any]:
         topic = f"topic{rng.randrange(1000)}"

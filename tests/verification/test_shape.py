@@ -47,6 +47,20 @@ class TestFacts:
         assert facts_of(read(json.dumps(USERS))) == facts_of(read(USERS))
 
 
+def test_an_empty_list_is_nothing_new_and_its_elements_are_not_missing():
+    shape = learned(*[{"hits": [{"sku": f"S{n}"}] * (n % 3 + 1)} for n in range(40)])
+    assert surprise(shape, {"hits": []}) == (0.0, 0.0, "")
+    assert surprise(shape, {"hits": [None]})[0] > 3.0
+
+
+def test_numbers_that_count_up_grow_a_digit_and_what_was_asked_is_not_of_the_tool_s_choosing():
+    shape = learned(*[{"sku": f"K-{n}"} for n in range(10, 100)])
+    assert format_surprise(shape, {"sku": "K-100"}) == (0.0, "")
+    x, why = format_surprise(shape, {"sku": "K-1000"})
+    assert (x > 3.0, why) == (True, "sku is written in an unusual way")
+    assert shape.format_surprise(read({"sku": "K-1000"}), {"k-1000"})[0] == 0.0
+
+
 class TestSurprise:
     @pytest.mark.parametrize("result", [{"id": 7, "name": "x", "address": {"city": "Rome"}}, USERS[3]])
     def test_a_result_like_the_others_is_none(self, result):

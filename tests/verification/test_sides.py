@@ -7,6 +7,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agentguard.verification._document import read
 from agentguard.verification._sides import Side, is_word, mark_of
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=80)
@@ -40,3 +41,10 @@ def test_a_text_is_said_whatever_its_case_and_short_ones_are_not_looked_for() ->
     side = Side({}, b"The Harbour of OSLO")
 
     assert (side.says("oslo"), side.says("harbour"), side.says("rome"), side.says("of")) == (True, True, False, None)
+
+
+def test_the_length_of_a_list_is_told_also_where_it_has_no_elements_or_is_sampled() -> None:
+    side = read({"total": 0, "hits": []}).side
+    assert side.paths == ("total", "hits#")
+    assert side.number("hits#") == 0.0
+    assert read({"hits": [{"id": n} for n in range(40)]}).side.number("hits#") == 40.0

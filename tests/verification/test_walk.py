@@ -47,7 +47,7 @@ def sample(items: list[Any]) -> list[Any]:
 
 
 def leaves_of(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Every scalar with its path; None stands for a list in which there is nothing."""
+    """Every scalar with its path."""
     if isinstance(value, dict):
         for key, item in value.items():
             yield from leaves_of(item, child_path(path, key))
@@ -79,19 +79,27 @@ def test_it_meets_each_leaf_and_each_object(value: Any) -> None:
 
     met = Counter((path, repr(leaf)) for path, leaves in walk.leaves.items() for leaf in leaves)
     expected = Counter((path, repr(leaf)) for path, leaf in leaves_of(value))
-    assert expected <= met
-    # Where all lists at a path are empty, None stands for each of them.
-    assert {leaf for _, leaf in met - expected} <= {"None"}
+    assert expected == met
     assert walk.forms.keys() == set(forms_of(value))
 
     facts = layout_of(walk.forms, walk.typed).facts
     typed = {(path, float if type(leaf) is int else type(leaf)) for path, leaf in leaves_of(value)}
-    assert typed <= facts
-    assert {kind for _, kind in facts - typed} <= {type(None)}
+    assert typed == facts
 
     rows = Walk()
     rows.visit([{"n": n, "of": value} for n in range(5)])
     assert rows.leaves["[].n"] == [0, 1, 2, 3, 4]
+
+
+def test_an_empty_list_has_no_elements_and_a_long_one_all_of_its_own() -> None:
+    walk = Walk()
+    walk.visit({"hits": [], "rows": [{"tags": ["a"] * n} for n in range(40)]})
+    assert walk.leaves["hits[]"] == []
+    assert walk.lengths["hits"] == 0
+    assert walk.lengths["rows"] == 40
+    layout = layout_of(walk.forms, walk.typed)
+    assert layout.facts == {("rows[].tags[]", str)}
+    assert layout.empty == ("hits[]",)
 
 
 @given(leaves=st.lists(st.dictionaries(keys, scalars, max_size=4), max_size=8), free=keys)

@@ -231,7 +231,8 @@ class Document:
             JSON Lines, ``literal`` a Python literal, ``keyed`` lines of ``key: value``, ``broken`` text that starts as
             JSON and does not parse, ``large`` text beyond the limit, which is not read.
         is_error: the result reports a failure instead of an answer.
-        leaves: the scalars at each path (see ``_walk``), sampled in long lists and bounded.
+        leaves, lengths: the scalars at each path (see ``_walk``), sampled in long lists and bounded; and how long
+            lists are.
         forms: the path and the keys in order of the objects met, each once.
         complete: False where the walk had to leave something out.
         unread: what of the result is not in ``value``, in words: it is too large, too deep; "" where all of it is.
@@ -246,7 +247,7 @@ class Document:
 
     __slots__ = (
         "_side", "bits", "clocks", "complete", "digest", "facts", "formats", "forms", "is_error", "is_structured",
-        "kind", "layout", "leaves", "not_finite", "numbers", "open_forms", "size", "slotted", "text", "unclosed",
+        "kind", "layout", "leaves", "lengths", "not_finite", "numbers", "open_forms", "size", "slotted", "text", "unclosed",
         "unread", "value",
     )  # fmt: skip
 
@@ -256,6 +257,7 @@ class Document:
         self.kind = kind
         self.is_error = False
         self.leaves: dict[str, list[Any]] = {}
+        self.lengths: dict[str, int] = {}
         self.forms: dict[Form, None] = {}
         self.open_forms: list[Form] = []
         self.layout: Layout | None = None
@@ -278,7 +280,7 @@ class Document:
     def side(self) -> Side:
         """The scalars as relations compare them."""
         if self._side is None:
-            self._side = Side(self.leaves, self.text)
+            self._side = Side(self.leaves, self.text, self.lengths)
         return self._side
 
 
@@ -346,6 +348,7 @@ def _read_value(
         walk.visit(value)
     document = Document(value, text, kind or _KINDS.get(type(value), "object"))
     document.leaves, document.forms, document.complete = walk.leaves, walk.forms, walk.complete
+    document.lengths = walk.lengths
     document.layout = layout_of(walk.forms, walk.typed)
     document.is_error = reports_error(value)
     return _cut(document, cut) if cut else document

@@ -38,7 +38,7 @@ def numbers_of(document: Document) -> dict[str, float]:
                 if (kind is float or kind is int) and math.isfinite(value):
                     total += signed_log(value)
                     count += 1
-            if count:
+            if count and (total or not document.layout.empty):  # what is none, of a list without elements, is no level
                 document.numbers[path] = total / count
     return document.numbers
 

@@ -287,9 +287,9 @@ class Total(Relation):
     @classmethod
     def proposed(cls, arguments: Side, result: Side) -> Iterator[Relation]:
         columns = [path for path in result.paths if "[]" in path and result.numbers(path)][:MOST_COLUMNS]
-        counts = [path for path in result.paths if path.endswith(COUNT)]
+        counts = [path for path in result.paths if path.endswith(COUNT) and result.number(path)]
         if not counts:
-            return
+            return  # of a list without elements every zero is the number
         numbers = [path for path in result.paths if result.number(path) is not None][:MOST_NUMBERS]
         for index, count in enumerate(counts):
             for number in numbers:
@@ -785,7 +785,7 @@ class Relations:
                         if fields is None:
                             fields = dict(leaves)
                         fields[path + slot] = (token,)
-        side = document.side if fields is None else Side(fields, document.text)
+        side = document.side if fields is None else Side(fields, document.text, document.lengths)
         document.slotted = side
         return side
 

@@ -13,11 +13,12 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Set
+from collections.abc import Callable, Container, Hashable, Iterable, Mapping, Set
 from typing import Any, Final
 from zlib import crc32
 
 from agentguard.verification._document import Document
+from agentguard.verification._sides import normal
 from agentguard.verification._walk import Fact, Layout, last_name
 from agentguard.verification.statistics import Categories, Rate
 
@@ -106,6 +107,12 @@ def is_written_alike(format_: str, known_formats: Iterable[str]) -> bool:
         if longer.startswith(shorter) and (len(shorter) > 2 or longer == "9.9"):
             return True
     return False
+
+
+def has_grown(format_: str, known_formats: Iterable[str]) -> bool:
+    """As the longest known one of its build, and one character longer, as numbers are that count up."""
+    build = built(format_)
+    return len(format_) - 1 == max([len(known) for known in known_formats if built(known) == build], default=0)
 
 
 def is_rigid(formats: Categories) -> bool:
@@ -272,7 +279,7 @@ class Shape:
         traits: list[str] = []
         new, missing = [fact for fact in facts if fact not in known], self._usual - facts
         if new or missing:
-            emptied = [fact[0] for fact in facts if isinstance(fact, tuple) and fact[1] is type(None)]
+            emptied = () if document.layout is None else document.layout.empty
             new = [fact for fact in new if not self._is_free(fact)]
             missing = frozenset(fact for fact in missing if not self._is_free(fact) and not _lies_below(fact, emptied))
         # What was never seen,
@@ -342,16 +349,20 @@ class Shape:
                     return seen, fact[0]
         return 0, ""
 
-    def format_surprise(self, document: Document) -> tuple[float, str, str]:
-        """``-ln p`` of the most unusual string format, over the paths whose strings have one; without ``rigid``."""
+    def format_surprise(self, document: Document, asked: Container[str] = ()) -> tuple[float, str, str]:
+        """``-ln p`` of the most unusual string format, over the paths whose strings have one; without ``rigid``.
+
+        How a value in ``asked`` is written is not of the tool's choosing, and numbers that count up grow a digit.
+        """
         least, least_path, written, judged = 1.0, "", "", 0
         for path, format_ in formats_of(document, self.formats).items():
             formats = self.formats.get(path)
             if formats is not None and formats.total >= 3:
                 judged += 1
                 p = formats.p(format_)
-                if p < least and path not in self._rigid:
-                    least, least_path, written = p, path, format_
+                if p < least and path not in self._rigid and not has_grown(format_, formats.counts):
+                    if normal(document.leaves[path][0]) not in asked:
+                        least, least_path, written = p, path, format_
         if not least_path:
             return 0.0, "", ""
         x = -math.log(min(least * (1.0 + 0.5 * (judged - 1)), 1.0))
@@ -475,9 +486,9 @@ def _is_map(keys: Categories) -> bool:
     return distinct >= MAP_FORMS and (distinct * 6 >= keys.total or distinct >= 4 * MAP_FORMS)
 
 
-def _lies_below(fact: AnyFact, emptied: list[str]) -> bool:
+def _lies_below(fact: AnyFact, emptied: tuple[str, ...]) -> bool:
     """The fact is of the elements of a list that is empty here."""
-    return isinstance(fact, tuple) and any(fact[0].startswith(path) for path in emptied if path.endswith("[]"))
+    return isinstance(fact, tuple) and fact[0].startswith(emptied)
 
 
 def _mark(value: Any) -> str:

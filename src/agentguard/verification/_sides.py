@@ -27,6 +27,7 @@ LONGEST_TIME: Final = 40  # characters
 _DIGITS: Final = frozenset("0123456789")
 _FIRST: Final = _DIGITS | {"-"}  # characters that a number begins with
 _DIGIT = re.compile(r"\d")
+_NONE: Final[Mapping[str, int]] = {}
 TRUE: Final = crc32(b"true") | 1
 FALSE: Final = crc32(b"false") | 1
 
@@ -86,8 +87,8 @@ class Side:
     """The scalars of one side by path; lists' elements share a path that contains ``[]``.
 
     Of ``leaves`` the first twenty values at a path count and the first sixty paths; ``whole`` is all that the side
-    says, as UTF-8. ``paths`` has those with values and after them those of the lengths of lists, ``#`` after the
-    list's.
+    says, as UTF-8; ``lengths`` are those of lists, where ``leaves`` is a sample. ``paths`` has those with values and
+    after them those of the lengths of lists, ``#`` after the list's.
 
     >>> side = Side({"total": [30], "items[].price": [10, "20"]})
     >>> side.paths, side.number("total"), side.number("items#"), side.numbers("items[].price")
@@ -96,7 +97,9 @@ class Side:
 
     __slots__ = ("_counts", "_leaves", "_lowered", "_marks", "_numbers", "_starts", "_times", "_whole", "paths")
 
-    def __init__(self, leaves: Mapping[str, Sequence[Any]], whole: bytes = b"") -> None:
+    def __init__(
+        self, leaves: Mapping[str, Sequence[Any]], whole: bytes = b"", lengths: Mapping[str, int] = _NONE
+    ) -> None:
         self._leaves = leaves
         self._whole = whole
         self._lowered = b""
@@ -105,11 +108,13 @@ class Side:
         self._numbers: dict[str, tuple[float, ...]] = {}
         self._starts: dict[str, int] = {}
         self._times: dict[str, tuple[float, ...]] = {}
-        self.paths, counted_paths = _form_of(tuple([path for path in leaves if leaves[path]]))
+        self.paths, counted_paths = _form_of(tuple(leaves))
         for path, counted in counted_paths:
-            count = len(leaves[path])
-            if count > self._counts.get(counted, 0):
+            count = lengths.get(counted[:-1], len(leaves[path]))
+            if count >= self._counts.get(counted, 0):
                 self._counts[counted] = count
+        if not all(leaves.values()):
+            self.paths = tuple([path for path in self.paths if path in self._counts or leaves[path]])
 
     def settle(self) -> None:
         """Let go of the texts: of what was not asked for nothing is known any more."""
@@ -196,7 +201,7 @@ _known_forms: Remembered[_Form] = Remembered(room=MOST_REMEMBERED)
 
 
 def _form_of(paths: tuple[str, ...]) -> _Form:
-    """All paths of a side with values at these, and each path within a list beside the path of that list's length."""
+    """All paths of a side with these leaves, and each path within a list beside the path of that list's length."""
     form = _known_forms.get(paths)
     if form is None:
         taken = paths[:MOST_PATHS]

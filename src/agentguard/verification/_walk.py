@@ -88,7 +88,8 @@ class Walk:
     such rows are taken apart and typed all at once.
 
     Attributes:
-        leaves: the scalars at each path; an empty list counts as None. Sampled in long lists, bounded.
+        leaves: the scalars at each path; none at that of the elements of an empty list. Sampled in long lists, bounded.
+        lengths: the elements of all lists at a path, those too that were left out.
         forms: the objects met, each path and order of keys once.
         typed: the paths with the types below them, as ``Typed``; integers count as floats.
         complete: False where something had to be left out.
@@ -96,10 +97,11 @@ class Walk:
             or more than can be told in what was left out.
     """
 
-    __slots__ = ("complete", "forms", "is_heavy", "leaves", "left", "typed")
+    __slots__ = ("complete", "forms", "is_heavy", "leaves", "left", "lengths", "typed")
 
     def __init__(self, budget: int = MAX_LEAVES) -> None:
         self.leaves: dict[str, list[Any]] = {}
+        self.lengths: dict[str, int] = {}
         self.forms: dict[Form, None] = {}
         self.complete = True
         self.is_heavy = False
@@ -203,6 +205,7 @@ class Walk:
 
     def _arrays(self, values: Sequence[list[Any]], path: str, depth: int) -> None:
         below = _element_path(path)
+        self.lengths[path] = self.lengths.get(path, 0) + sum(map(len, values))
         items: list[Any] = []
         for value in values:
             if len(value) > HEAD + TAIL:
@@ -220,7 +223,7 @@ class Walk:
         if items:
             self._column(below, items, depth)
         elif not any(values):
-            self._scalars(below, (None,) * len(values), (type(None),))
+            self._scalars(below, (), ())
 
 
 def _is_deep(items: Iterable[Any]) -> bool:
@@ -325,6 +328,7 @@ class Layout:
         described: what ``layout_of`` was given.
         forms: each object's path and its keys in order.
         facts: each path with each type below it.
+        empty: the paths of the elements of lists that have none.
         is_plain: all values are of JSON's own types.
         numbers, strings: the paths with numbers, and with strings.
         singles: the paths of numbers and strings outside of lists.
@@ -333,7 +337,7 @@ class Layout:
     """
 
     __slots__ = (
-        "_hash", "_paths", "described", "facts", "forms", "is_plain", "named", "numbers", "outermost", "singles",
+        "_hash", "_paths", "described", "empty", "facts", "forms", "is_plain", "named", "numbers", "outermost", "singles",
         "strings",
     )  # fmt: skip
 
@@ -349,6 +353,7 @@ class Layout:
             else:
                 facts.update(dict.fromkeys(zip(paths, kinds, strict=True)))
         self._paths = len(facts)
+        self.empty = tuple(paths for paths, kinds in zip(typed[::2], typed[1::2], strict=True) if paths and not kinds)
         self.is_plain = all(kind in _PLAIN for _, kind in facts)
         self.facts = frozenset(fact for fact in facts if fact[1] not in _INNER)
         self.numbers = tuple(path for path, kind in facts if kind is float)

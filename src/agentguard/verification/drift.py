@@ -210,10 +210,10 @@ class NumberChart:
             self.evidence = min(self._grown(p), MOST)
         if before <= 0.0 < self.evidence:
             self.level, self.spread, self.slope = level.mean, math.sqrt(level.variance), self._inertia()
-        else:
-            self.lag = FADING * self.lag + z * self.last
-            self.power = FADING * self.power + z * z
-        self.last = min(max(z, -WINSOR), WINSOR)
+        z = min(max(z, -WINSOR), WINSOR)
+        self.lag = FADING * self.lag + z * self.last
+        self.power = FADING * self.power + z * z
+        self.last = z
 
     def _place(self, x: float, level: Level) -> tuple[float, float]:
         """The point in spreads from the level, and the p-value of what its inertia does not explain; 1 if usual."""

@@ -55,7 +55,7 @@ class ValuePlausibility(LearnedCheck):
             if worst > 0.0:
                 why = f"{least_path or 'the number'} is far from its usual level"
                 traits = (f"{least_path} {'above' if above else 'below'} its level",)
-        x, detail, written = shape.format_surprise(document)
+        x, detail, written = shape.format_surprise(document, {text for _, text in case.arguments.values})
         if x > worst:
             worst, why, traits = x, detail, (f"writing of {written}",)
         direct = SHOWN / (sign * several) if sign < 1.0 else 0.0

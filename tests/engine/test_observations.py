@@ -1,0 +1,33 @@
+"""Honest streams, and what counts as one observation in them: empty lists, ids that count up, text, edits."""
+
+from __future__ import annotations
+
+import random
+
+from agentguard.verification import VerificationEngine
+
+
+def test_a_search_without_hits_is_accepted() -> None:
+    engine, rng = VerificationEngine(), random.Random(4)
+    for number in range(40):
+        found = rng.randint(1, 7)
+        hits = [{"id": rng.randrange(10_000), "score": rng.randint(1, 99)} for _ in range(found)]
+        result = {"term": f"term{number}", "found": found, "hits": hits}
+        engine.verify("find", args={"term": f"term{number}"}, result=result, execution_time_ms=90.0 + number % 5)
+    result = {"term": "qqq", "found": 0, "hits": []}
+    empty = engine.verify("find", args={"term": "qqq"}, result=result, execution_time_ms=92.0, learn=False)
+    lost = engine.verify("find", args={"term": "qqq"}, result={**result, "found": 5}, execution_time_ms=92.0)
+    assert (empty.verdict, lost.verdict) == ("accept", "flag")
+
+
+def test_ids_that_grow_a_digit_are_accepted() -> None:
+    engine = VerificationEngine()
+    verdicts = []
+    for number in (*range(80, 200), *range(1_000, 1_030)):
+        ticket = {"ticket": f"T-{number}", "weight": 10.0 + number * 11 % 60, "unit": "kg"}
+        verdict = engine.verify(
+            "weigh", args={"ticket": f"T-{number}"}, result=ticket, execution_time_ms=30.0 + number % 6
+        )
+        verdicts.append(verdict.verdict)
+    assert "block" not in verdicts
+    assert verdicts.count("flag") <= 1
