@@ -31,3 +31,29 @@ def test_ids_that_grow_a_digit_are_accepted() -> None:
         verdicts.append(verdict.verdict)
     assert "block" not in verdicts
     assert verdicts.count("flag") <= 1
+
+
+SYLLABLES = "ba co di fu ga he ki lo me nu pa ri so ta ve wi".split()
+
+
+def document(number: int, lines: int = 0) -> str:
+    """A page of made-up words in sentences, with a heading: free text without a form."""
+    rng = random.Random(number)
+    said = []
+    for _ in range(lines or rng.randint(4, 40)):
+        words = ["".join(rng.choices(SYLLABLES, k=rng.randint(1, 3))) for _ in range(rng.randint(4, 18))]
+        said.append(" ".join(words).capitalize() + rng.choice(".!?;)"))
+    return f"# Page {number}\n\n" + "\n".join(said) + "\n" * rng.randint(0, 1)
+
+
+def test_free_text_is_never_blocked_and_hardly_ever_flagged() -> None:
+    engine, rng = VerificationEngine(), random.Random(5)
+    verdicts = []
+    for _ in range(600):
+        page = rng.randrange(150)
+        read = engine.verify("page", args={"id": page}, result=document(page), execution_time_ms=rng.uniform(0.3, 1.2))
+        verdicts.append(read.verdict)
+    assert verdicts.count("block") == 0
+    assert verdicts.count("flag") <= 3
+    fault = engine.verify("page", args={"id": 200}, result={"error_page": True, "retry": 5}, execution_time_ms=0.7)
+    assert fault.verdict == "flag"

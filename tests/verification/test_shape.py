@@ -61,6 +61,22 @@ def test_numbers_that_count_up_grow_a_digit_and_what_was_asked_is_not_of_the_too
     assert shape.format_surprise(read({"sku": "K-1000"}), {"k-1000"})[0] == 0.0
 
 
+def test_a_word_is_form_where_nine_texts_in_ten_say_it_and_one_alone_may_be_left_out():
+    texts = [
+        f"The parcel of order {n} left the depot{' yesterday' * (n % 5 != 0)} with carrier {n}." for n in range(40)
+    ]
+    shape = learned(*texts)
+    assert surprise(shape, "The parcel of order 99 left the depot with carrier 7.") == (0.0, 0.0, "")
+    assert (
+        surprise(shape, "The parcel of order 99 left the depot yesterday by itself.")[2]
+        != "the word 'carrier' is missing"
+    )
+    x, _, why = surprise(shape, "Nobody knows where it went.")
+    # All seven words of form are missing: the least chance of one, (0 + 1/2) / (40 + 3/2), or an eighth of them less.
+    assert -math.log(0.5 / 36.5) <= x <= -math.log(0.5 / 41.5) + 1e-9
+    assert "is missing" in why or "never seen" in why
+
+
 class TestSurprise:
     @pytest.mark.parametrize("result", [{"id": 7, "name": "x", "address": {"city": "Rome"}}, USERS[3]])
     def test_a_result_like_the_others_is_none(self, result):

@@ -126,7 +126,9 @@ class ToolMemory:
         if document.kind != "empty" and not sampled_out and not doubtful:
             if not self.is_known(document):
                 self.voice.learn(document.text, document.bits)
-            self._learn_form(document)
+            history = self.keys.by_key.get(arguments.key)
+            if history is None or document.digest not in history.results:
+                self._learn_form(document)
         self._learn_key(document, arguments, session_id, between, has_form, sampled_out)
 
     def note(self, document: Document, arguments: Arguments) -> None:
@@ -316,6 +318,13 @@ class ToolMemory:
         q = max(owner.results - here, 1) / max(self.pool.results - self.count, 1)
         novel = (forms.singles + 0.5) / (forms.total + 1.5) * self.pool.foreign_form.mean(0.25, 4.0)
         return SWAPPED * q / (here / (forms.total + 1.0) + novel * q)
+
+    @property
+    def gives_text(self) -> bool:
+        """Half of the results or more are texts, and one in ten or more is free: pages, source files, shell output."""
+        counts, total = self.kinds.counts, max(self.kinds.total, 1)
+        free = counts.get("prose", 0)
+        return 10 * free >= total and 2 * (free + counts.get("keyed", 0) + counts.get("list", 0)) >= total
 
     def is_known(self, document: Document) -> bool:
         """This very result was learned before from this tool."""

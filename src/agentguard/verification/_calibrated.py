@@ -78,10 +78,11 @@ class Calibrated:
         p = false_block_p(total, memory.scores, self.pool.scores)
         verdict = verdict_of(posterior, p, broken or alarmed(signals, contributions), case.settings)
         if verdict == "block" and not broken:
-            # The agent needs an error, and an empty answer, to correct itself; weak evidence adds up to a flag.
+            # The agent needs an error, and an empty answer, to correct itself; weak evidence adds up to a flag, and so
+            # does all that is learned of free text, which has no form to be held to.
             loudest = max(contributions, key=contributions.__getitem__, default="")
             weak = loudest == NEW_STATE or contributions.get(loudest, 0.0) <= WEAK
-            if case.document.is_error or case.document.kind == "empty" or weak:
+            if case.document.is_error or case.document.kind == "empty" or weak or memory.gives_text:
                 verdict = "flag"
         if verdict == "accept" and posterior >= case.settings.accept_below:
             # So has a value that hundreds of results never had: it is not for other oddities to let it pass.

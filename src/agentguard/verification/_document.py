@@ -247,8 +247,8 @@ class Document:
 
     __slots__ = (
         "_side", "bits", "clocks", "complete", "digest", "facts", "formats", "forms", "is_error", "is_structured",
-        "kind", "layout", "leaves", "lengths", "not_finite", "numbers", "open_forms", "size", "slotted", "text", "unclosed",
-        "unread", "value",
+        "kind", "layout", "leaves", "lengths", "not_finite", "numbers", "open_forms", "size", "slotted", "text",
+        "unclosed", "unread", "value",
     )  # fmt: skip
 
     def __init__(self, value: Any, text: bytes, kind: str) -> None:

@@ -203,6 +203,8 @@ def _was_structure(path: str, gone: set[Fact], known: Mapping[Fact, int]) -> int
 
 MAX_FACTS: Final = 600  # of one kind of result
 MAX_WORDS: Final = 40  # of one text
+FORM: Final = 0.9  # of the texts that say a word which is form
+FEWEST_WORDS: Final = 3  # that are missing
 MAX_FORMATS: Final = 64  # paths whose strings are followed
 MAX_LAYOUTS: Final = 8  # that are remembered as usual
 MAX_PATHS: Final = 160  # of a layout that is remembered as usual
@@ -293,12 +295,14 @@ class Shape:
         # what most results have,
         if missing:
             extent = max(extent, len(missing) / len(self._usual))
-            seen = max(known[fact] for fact in missing)
             traits += [f"missing {name}" for name in sorted(map(_say, missing))[:MAX_TRAITS]]
-            x = -math.log((count - seen + 0.5) / (count + 1.5))
-            if x > worst:
+            seen = max(known[fact] for fact in missing)
+            p = (count - seen + 0.5) / (count + 1.5)
+            if document.layout is None:  # of many words some are missing by chance
+                p = _simes(sorted([(count - known[word] + 0.5) / (count + 1.5) for word in missing]), len(self._usual))
+            if -math.log(p) > worst:
                 rarest = min(_say(fact) for fact in missing if known[fact] == seen)
-                worst, why = x, f"{rarest} is missing, there in {seen} of {count}"
+                worst, why = -math.log(p), f"{rarest} is missing, there in {seen} of {count}"
         # and objects whose keys, or their order, are unusual.
         odd, least, least_path = 0, 1.0, ""
         for path, names in document.forms:
@@ -360,9 +364,9 @@ class Shape:
             if formats is not None and formats.total >= 3:
                 judged += 1
                 p = formats.p(format_)
-                if p < least and path not in self._rigid and not has_grown(format_, formats.counts):
-                    if normal(document.leaves[path][0]) not in asked:
-                        least, least_path, written = p, path, format_
+                free = path in self._rigid or normal(document.leaves[path][0]) in asked
+                if p < least and not free and not has_grown(format_, formats.counts):
+                    least, least_path, written = p, path, format_
         if not least_path:
             return 0.0, "", ""
         x = -math.log(min(least * (1.0 + 0.5 * (judged - 1)), 1.0))
@@ -429,7 +433,10 @@ class Shape:
         """Take down what is usual, by all that was counted."""
         self._add_up()
         self._as_usual.clear()
-        self._usual = frozenset(fact for fact, seen in self.facts.items() if seen * 2 > self.count)
+        most = self.count
+        self._usual = frozenset(
+            fact for fact, seen in self.facts.items() if (seen >= FORM * most if type(fact) is str else 2 * seen > most)
+        )
         self._usual_at = self.count
         self._rigid = tuple(path for path, formats in self.formats.items() if formats and is_rigid(formats))
 
@@ -478,6 +485,14 @@ class Shape:
             distinct = len(formats.counts)
             if distinct > 12 and distinct * 3 > formats.total:
                 self.formats[path] = None
+
+
+def _simes(chances: list[float], of: int) -> float:
+    """The p-value of words with these chances, the least first, that are missing of so many (Simes 1986).
+
+    One word or two say nothing: there is hardly one that no text leaves out.
+    """
+    return min([1.0, *[of * chance / place for place, chance in enumerate(chances, 1) if place >= FEWEST_WORDS]])
 
 
 def _is_map(keys: Categories) -> bool:

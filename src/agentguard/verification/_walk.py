@@ -337,8 +337,8 @@ class Layout:
     """
 
     __slots__ = (
-        "_hash", "_paths", "described", "empty", "facts", "forms", "is_plain", "named", "numbers", "outermost", "singles",
-        "strings",
+        "_hash", "_paths", "described", "empty", "facts", "forms", "is_plain", "named", "numbers", "outermost",
+        "singles", "strings",
     )  # fmt: skip
 
     def __init__(self, forms: tuple[Form, ...], typed: Typed) -> None:

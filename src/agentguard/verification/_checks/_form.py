@@ -10,7 +10,7 @@ from agentguard.verification._case import Case
 from agentguard.verification._checks._base import AS_USUAL, Finding, LearnedCheck, learned_shape, nothing_new
 from agentguard.verification._document import Document
 from agentguard.verification._pool import outermost_form
-from agentguard.verification._shape import no_number
+from agentguard.verification._shape import FORM, no_number
 from agentguard.verification.statistics import student_t4_tail
 from agentguard.verification.types import SignalResult, VerificationTier
 
@@ -57,7 +57,13 @@ class TruncatedResult(LearnedCheck):
                 worst, why, trait = x, BEGINNING, f"beginning {case.arguments.place}"
         unclosed, endings = memory.unclosed.get(document.kind), memory.endings.get(document.kind)
         if unclosed is not None and endings is not None and endings.total >= 2:
-            if document.unclosed:
+            last = ending(document)
+            x = 0.0 if last in CLOSING else -math.log(endings.p(last))
+            if document.layout is None and max(endings.counts.values()) < FORM * endings.total:
+                x = 0.0  # texts that end in any way are no form
+            if x > worst:
+                worst, why, trait = x, "breaks off where no result of this kind ends", "ending"
+            if document.unclosed and (x > 0.0 or document.layout is not None):
                 x = -math.log(unclosed.mean())
                 if x > worst:
                     worst, why, trait = x, "a quote or bracket is still open at the end", "unclosed"
@@ -66,10 +72,6 @@ class TruncatedResult(LearnedCheck):
                 x = -math.log(memory.cut_objects.mean(0.1, 3.0))
                 if x > worst:
                     worst, why, trait = x, "the last object lacks the last of its usual keys", "cut object"
-            last = ending(document)
-            x = 0.0 if last in CLOSING else -math.log(endings.p(last))
-            if x > worst:
-                worst, why, trait = x, "breaks off where no result of this kind ends", "ending"
         # A trace that genuine results of this tool do show is no event by itself: there its p-value is all it says.
         is_event = memory.kinds.total >= RATES_KNOWN and worst >= RARE
         return Finding(worst, why, direct=SHOWN * math.exp(worst) if is_event else 0.0, traits=(trait,))
@@ -130,12 +132,12 @@ class StructureMismatch(LearnedCheck):
             return Finding(-math.log(usual), detail, SMALL_TRAIT, traits=("another form",))
         # One that is known: the kind of result, its shape among the results of that kind, and whose form it is.
         p = memory.kinds.p(document.kind)
+        if document.kind in TEXT_KINDS and not TEXT_KINDS.isdisjoint(memory.kinds.counts):
+            p = 1.0
         worst, extent, why = -math.log(p), 1.0, ""
         traits: tuple[str, ...] = ()
         if p < 1.0:
             traits = (f"kind {document.kind}",)
-            if document.layout is None and memory.kinds.counts.keys() & TEXT_KINDS:
-                extent = 0.0
             why = f"a result of kind {document.kind!r}, unusual here"
         form = outermost_form(document)
         shape = memory.shapes.get(document.kind)
