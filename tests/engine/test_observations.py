@@ -57,3 +57,46 @@ def test_free_text_is_never_blocked_and_hardly_ever_flagged() -> None:
     assert verdicts.count("flag") <= 3
     fault = engine.verify("page", args={"id": 200}, result={"error_page": True, "retry": 5}, execution_time_ms=0.7)
     assert fault.verdict == "flag"
+
+
+def entry(number: int, k: int) -> dict[str, object]:
+    return {"id": f"A{number}-{k}", "sum": 12.5 * (3 + (number * 7 + k * 5) % 11), "state": "open"}
+
+
+def test_an_edit_is_no_fault_and_one_that_was_missed_does_not_turn_against_what_is_true() -> None:
+    engine, rng = VerificationEngine(), random.Random(8)
+    pages = {number: document(number) for number in range(40)}
+    accounts = {number: [entry(number, k) for k in range(rng.randint(1, 5))] for number in range(40)}
+    sessions = iter(range(10_000))
+
+    def read(number: int) -> list[str]:
+        session = f"s{next(sessions)}"
+        page = engine.verify(
+            "page", args={"id": number}, result=pages[number], execution_time_ms=rng.uniform(2, 5), session_id=session
+        )
+        rows = engine.verify(
+            "rows",
+            args={"id": number},
+            result=accounts[number],
+            execution_time_ms=rng.uniform(2, 5),
+            session_id=session,
+        )
+        return [page.verdict, rows.verdict]
+
+    for number in [*range(40)] * 3:
+        read(number)
+    verdicts = []
+    for number in rng.sample(range(40), 10):
+        pages[number] += "One line more.\n"
+        accounts[number] = [*accounts[number], entry(number, 7)]
+        verdicts += read(number) + read(number)
+    assert verdicts.count("block") == 0
+    assert verdicts.count("flag") <= 1
+
+    right, pages[50], pages[51] = document(50), document(51), document(51)
+    accounts[50], accounts[51] = accounts[1], accounts[2]
+    read(50)  # another page's text, of which nothing is known yet
+    pages[50] = right
+    verdicts = [read(number)[0] for number in (50, 51) * 8]
+    assert verdicts.count("block") == 0
+    assert verdicts.count("flag") <= 2

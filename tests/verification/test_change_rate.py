@@ -5,7 +5,7 @@ import pytest
 from agentguard.verification._arguments import Arguments
 from agentguard.verification._baseline import ToolMemory
 from agentguard.verification._document import read
-from agentguard.verification._pool import Pool
+from agentguard.verification._pool import Between, Pool
 
 STEADY, LIVELY = Arguments({"city": "Oslo"}), Arguments({"city": "Riga"})
 
@@ -42,3 +42,16 @@ def test_going_back_is_a_change_too(memory):
     for degrees in (1, 2, 1, 1):
         memory.learn(read({"degrees": degrees}), arguments, None, None)
     assert memory.keys.by_key[arguments.key].changes == 2
+
+
+def test_the_first_call_in_a_session_and_later_ones_have_rates_of_their_own():
+    memory = ToolMemory("tool", Pool())
+    first, later = Between(False, (), ()), Between(True, (), ())
+    for number in range(40):  # each session has a world of its own, in which nothing changes
+        for between in (first, later, later):
+            memory.learn(read({"degrees": number}), STEADY, None, None, between)
+    new = Arguments({"city": "Bonn"})
+    memory.learn(read({"degrees": 9}), new, None, None, first)
+    history = memory.keys.by_key[new.key]
+    assert memory.change_rate(history, first) > 0.9
+    assert memory.change_rate(history, later) < 0.05

@@ -205,3 +205,24 @@ class TestBounds:
         old, common = Arguments({"q": f"word{0} other{0}"}), Arguments({"q": "common"})
         assert not old.words & set(keys.word_counts)
         assert [keys.word_counts[word] for word in common.words] == [keys.MAX_KEYS]
+
+
+def test_a_result_has_grown_where_it_goes_on_after_what_it_was():
+    rows = [{"id": number, "state": "open"} for number in range(4)]
+    history = history_of(rows[:3])
+    assert history.has_grown(read(rows))
+    assert not history.has_grown(read(rows[:2]))
+    assert not history.has_grown(read([{"id": 77, "state": "open"}, *rows]))
+    assert not history.has_grown(read([*rows[:2], {"id": 20_000, "state": "open"}])), "a number with more digits"
+
+
+def test_what_comes_again_in_another_session_is_told_from_what_came_once():
+    keys, arguments = Keys(), Arguments({"path": "a"})
+    keys.hear(arguments.key, 7, session=1)
+    assert not keys.is_heard_again(arguments.key, 7, 1)
+    assert keys.is_heard_again(arguments.key, 7, 2)
+    assert not keys.is_heard_again(Arguments({"path": "b"}).key, 7, 2)
+    for digest in range(100, 100 + Keys.MAX_HEARD):
+        keys.hear(arguments.key, digest, session=1)
+    assert len(keys.heard) == Keys.MAX_HEARD
+    assert not keys.is_heard_again(arguments.key, 7, 2), "the oldest is forgotten"

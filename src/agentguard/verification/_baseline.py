@@ -40,11 +40,11 @@ class ToolMemory:
     """One tool: forms by kind, numbers by path, argument keys, sessions, and how its signals usually are."""
 
     __slots__ = (
-        "after", "broken", "charts", "clocks", "contracts", "count", "cut_objects", "cut_off", "drift", "echoed_rows",
-        "empties", "endings", "error_forms", "errors", "foreign", "foreign_known", "foreign_sister", "foreign_tool",
-        "forms", "id", "keys", "kinds", "latency", "lengths", "levels", "measured", "pool", "quiet", "relations",
-        "repeats", "reverts", "scores", "session_changes", "shapes", "stuck", "surprises", "suspects", "thinned",
-        "unclosed", "voice", "within",
+        "across", "after", "broken", "charts", "clocks", "contracts", "count", "cut_objects", "cut_off", "drift",
+        "echoed_rows", "empties", "endings", "error_forms", "errors", "foreign", "foreign_known", "foreign_sister",
+        "foreign_tool", "forms", "id", "keys", "kinds", "latency", "lengths", "levels", "measured", "pool", "quiet",
+        "relations", "repeats", "reverts", "scores", "session_changes", "shapes", "stuck", "surprises", "suspects",
+        "thinned", "unclosed", "voice", "within",
     )  # fmt: skip
 
     def __init__(self, tool: str, pool: Pool) -> None:
@@ -74,6 +74,7 @@ class ToolMemory:
         self.voice = Voice()
         self.keys = Keys()
         self.repeats = Rate()  # of calls with a known key: another result than the current one
+        self.across = Rate()  # the same, of the first call in a session
         self.quiet = Rate()  # of those made again in a session with nothing in between
         self.after: dict[int, Rate] = {}  # of those made again, by what was called in the session since
         self.reverts = Rate()  # of those: one that had been current before
@@ -131,11 +132,12 @@ class ToolMemory:
                 self._learn_form(document)
         self._learn_key(document, arguments, session_id, between, has_form, sampled_out)
 
-    def note(self, document: Document, arguments: Arguments) -> None:
+    def note(self, document: Document, arguments: Arguments, session: int = 0) -> None:
         """Put a call on the charts, learned or not: how long a change lasts is part of it."""
         if document.is_error:
             return
         self.stuck.push(document.digest, arguments.key)
+        self.keys.hear(arguments.key, document.digest, session)
         if self.is_known(document):
             return
         for path, x in numbers_of(document).items():
@@ -205,7 +207,8 @@ class ToolMemory:
         history = self.keys.by_key.get(key)
         if history is not None and history.results:
             changed = document.digest != history.results[-1]
-            self.repeats.push(changed)
+            first = between is not None and not between.asked_before
+            (self.across if first else self.repeats).push(changed)
             if pool.learns:
                 pool.changes.push(changed)
             if between is not None:
@@ -257,10 +260,13 @@ class ToolMemory:
     def change_rate(self, history: KeyHistory, between: Between | None = None) -> float:
         """P(these arguments get another result than before), given what was called in the session since.
 
-        How often they did, shrunk to the tool's rate and that of all tools; where nothing was called in between, shrunk
-        to that, how often they did so then; and at least what the call in between says that most often changes it.
+        How often they did, shrunk to the tool's rate, which is one for the first call in a session and another for
+        later ones, and to that of all tools; where nothing was called in between, shrunk to that, how often they did so
+        then; and at least what the call in between says that most often changes it.
         """
-        tool = self.repeats.mean(self.pool.changes.mean(0.3, 2.0), 4.0)
+        first = between is not None and not between.asked_before
+        one, other = (self.across, self.repeats) if first else (self.repeats, self.across)
+        tool = one.mean(other.mean(self.pool.changes.mean(0.3, 2.0), 4.0), 4.0)
         rate = (history.changes + KEY_STRENGTH * tool) / (history.count - 1 + KEY_STRENGTH)
         if between is None:
             return rate

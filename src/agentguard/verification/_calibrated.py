@@ -12,7 +12,7 @@ from agentguard.verification._checks import TIERS, LearnedCheck
 from agentguard.verification._decision import SURE, alarmed, false_block_p, verdict_of
 from agentguard.verification._incidents import is_level
 from agentguard.verification._method import Check, Decision
-from agentguard.verification._pool import Pool
+from agentguard.verification._pool import Pool, session_of
 from agentguard.verification._relations import Relation
 from agentguard.verification.evidence import DEFAULT_RATIOS, added, breaks_a_declaration
 from agentguard.verification.statistics import Rate, Surprises
@@ -99,7 +99,7 @@ class Calibrated:
     def note(self, case: Case) -> None:
         """Put what was seen on the charts, whatever is believed of it."""
         memory: ToolMemory = case.memory
-        memory.note(case.document, case.arguments)
+        memory.note(case.document, case.arguments, session_of(case.call.session_id))
         if case.document.leaves and not case.document.is_error:
             memory.relations.note(case.arguments.side, memory.relations.side(case.document))
         if case.call.session_id is not None and not case.document.is_error:

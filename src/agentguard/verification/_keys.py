@@ -18,6 +18,7 @@ MOST_SEEN: Final = 20  # calls that the means of one key reach back over
 MAX_NUMBERS: Final = 24  # numbers of one key
 MAX_OWNERS: Final = 4  # keys of one result
 KEY_LENGTH: Final = 16  # bytes of a key, see ``args_key``
+LEAST_MORE: Final = 16  # bytes: a number with some digits more is no row
 NUMBERS_READ: Final = 6  # of the numbers at one path of one result
 MARKS = (32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1_024, 1_536, 2_048, 3_072, 4_096, 6_144, 8_192)
 
@@ -93,6 +94,11 @@ class KeyHistory:
         means = dict(zip(self.paths, self.means, strict=True))
         return [(path, x - means[path]) for path, x in numbers.items() if path in means]
 
+    def has_grown(self, document: Document) -> bool:
+        """The result begins as the longest known one does, and has a line or a row more."""
+        more = document.size - self.size >= LEAST_MORE and self.size >= MARKS[0]
+        return more and _marks(document.text).startswith(self.marks)
+
     @property
     def seen(self) -> int:
         """The number of results that the means are of, at most 20."""
@@ -134,16 +140,18 @@ class Keys:
     Both are plain dicts, in the order of their last use: they take a third of the memory of ordered ones.
     """
 
-    __slots__ = ("by_key", "owners", "word_counts")
+    __slots__ = ("by_key", "heard", "owners", "word_counts")
 
     MAX_KEYS: Final = 100
     MAX_OWNED: Final = 160
     MAX_WORDS: Final = 160
+    MAX_HEARD: Final = 64
 
     def __init__(self) -> None:
         self.by_key: dict[bytes, KeyHistory] = {}
         self.owners: dict[int, bytes] = {}  # up to four keys, one after the other
         self.word_counts: dict[int, int] = {}  # in how many keys a word stands
+        self.heard: dict[int, int] = {}  # the session of answers that came, learned or not, by key and result
 
     def learn(self, arguments: Arguments, document: Document) -> KeyHistory:
         """Take the result as that of these arguments; their history."""
@@ -163,6 +171,18 @@ class Keys:
         if len(self.owners) > self.MAX_OWNED:
             del self.owners[next(iter(self.owners))]
         return history
+
+    def hear(self, key: bytes, digest: int, session: int) -> None:
+        """Note an answer that these arguments did not have before, whatever is believed of it."""
+        own = self.by_key.get(key)
+        if own is None or digest not in own.results:
+            self.heard.setdefault(crc32(key) ^ digest, session)
+            if len(self.heard) > self.MAX_HEARD:
+                del self.heard[next(iter(self.heard))]
+
+    def is_heard_again(self, key: bytes, digest: int, session: int) -> bool:
+        """These arguments had this answer in another session: what comes again is no slip."""
+        return self.heard.get(crc32(key) ^ digest, session) != session
 
     def pack(self) -> None:
         """Close the gaps that what was forgotten has left in the dicts, for which they take twice the room."""

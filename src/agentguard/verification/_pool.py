@@ -84,6 +84,11 @@ class SessionLog:
 NOTHING: Final = Between(False, (), ())
 
 
+def session_of(session_id: str | None) -> int:
+    """The digest of a session's name; 0 where none is told."""
+    return 0 if session_id is None else _pair_of(session_id)
+
+
 @lru_cache(maxsize=64)
 def _pair_of(session_id: str) -> int:
     return digest(session_id.encode("utf-8", "surrogatepass"))

@@ -74,7 +74,7 @@ RECORDS: dict[type, tuple[str, ...]] = {
     Drift: ("streams",),
     History: ("calls", "fields"),
     KeyHistory: ("changes", "clocks", "count", "marks", "means", "paths", "results", "size", "words"),
-    Keys: ("by_key", "owners", "word_counts"),
+    Keys: ("by_key", "heard", "owners", "word_counts"),
     Level: ("count", "falls", "last", "least", "mean", "rises", "squares", "variance"),
     NumberChart: ("evidence", "lag", "last", "level", "power", "slope", "spread"),
     Owner: ("results", "tool", "votes"),
@@ -98,11 +98,11 @@ RECORDS: dict[type, tuple[str, ...]] = {
     Side: ("_marks", "_numbers", "_starts", "paths"),
     Templates: ("known",),
     ToolMemory: (
-        "after", "broken", "charts", "clocks", "contracts", "count", "cut_objects", "cut_off", "drift", "echoed_rows",
-        "empties", "endings", "error_forms", "errors", "foreign", "foreign_known", "foreign_sister", "foreign_tool",
-        "forms", "keys", "kinds", "latency", "lengths", "levels", "measured", "quiet", "relations", "repeats",
-        "reverts", "scores", "session_changes", "shapes", "stuck", "surprises", "suspects", "thinned", "unclosed",
-        "voice", "within",
+        "across", "after", "broken", "charts", "clocks", "contracts", "count", "cut_objects", "cut_off", "drift",
+        "echoed_rows", "empties", "endings", "error_forms", "errors", "foreign", "foreign_known", "foreign_sister",
+        "foreign_tool", "forms", "keys", "kinds", "latency", "lengths", "levels", "measured", "quiet", "relations",
+        "repeats", "reverts", "scores", "session_changes", "shapes", "stuck", "surprises", "suspects", "thinned",
+        "unclosed", "voice", "within",
     ),
     Voice: ("characters", "count", "counts", "mean", "squares"),
 }  # fmt: skip
@@ -339,6 +339,7 @@ _ITEMS: Final[Mapping[tuple[type, str], tuple[frozenset[type], frozenset[type]]]
         (History, "fields"): ((str,), (RunningStats,)),
         (KeyHistory, "clocks"): ((str,), (float, int, str)),
         (Keys, "by_key"): ((bytes,), (KeyHistory,)),
+        (Keys, "heard"): ((int,), (int,)),
         (Keys, "owners"): ((int,), (bytes,)),
         (Keys, "word_counts"): ((int,), (int,)),
         (Pool, "forms"): ((int,), (Owner,)),
@@ -599,6 +600,7 @@ def _keys(keys: Keys) -> Held:
     whole = all(0 < len(owners) <= most and len(owners) % KEY_LENGTH == 0 for owners in keys.owners.values())
     yield whole, "keys that are cut off"
     yield all(_is_count(count, 1) for count in keys.word_counts.values()), "a count that is none"
+    yield _are_digests(keys.heard) and _are_digests(keys.heard.values()), "an answer that is none"
 
 
 def _owner(owner: Owner) -> Held:

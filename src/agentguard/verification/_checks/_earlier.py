@@ -10,7 +10,7 @@ from agentguard.verification._case import Case
 from agentguard.verification._checks._base import AS_USUAL, Finding, LearnedCheck
 from agentguard.verification._document import Document
 from agentguard.verification._keys import KeyHistory, numbers_of
-from agentguard.verification._pool import SHORTEST_OWNED
+from agentguard.verification._pool import SHORTEST_OWNED, session_of
 from agentguard.verification.drift import clock_values
 from agentguard.verification.types import SignalResult
 
@@ -39,6 +39,20 @@ STEADY: Final = 20  # calls with the same arguments after which their rate of ne
 SET_BACK: Final = 0.5  # P(a call that changes the answer sets it back to an earlier one)
 STRONGEST_AGREEMENT: Final = 0.25  # ratio: a result that comes again speaks for the call by no more
 ANOTHER: Final = "another result than before"
+OFTEN: Final = 0.25  # share of the answers that are others than before, from which on another one is no event
+SLIGHT: Final = 0.2  # nats: no suspect, also with what silence takes away
+
+
+def is_later(case: Case, memory: ToolMemory) -> bool:
+    """The answer may have come to be another since: in a new session, or of a text after other calls."""
+    between = case.between
+    return between is not None and (not between.asked_before or (memory.gives_text and bool(between.tools)))
+
+
+def heard_again(case: Case, memory: ToolMemory) -> bool:
+    """The same arguments had this very answer in another session."""
+    session = session_of(case.call.session_id)
+    return memory.keys.is_heard_again(case.arguments.key, case.document.digest, session)
 
 
 class HistoricalInconsistency(LearnedCheck):
@@ -74,16 +88,24 @@ class HistoricalInconsistency(LearnedCheck):
         if document.digest == history.results[-1]:
             return Finding(0.0, "the same result as before")
         change, revert = memory.change_rate(history, case.between), memory.reverts.mean(0.1, 3.0)
+        new_session = case.between is not None and not case.between.asked_before
         if document.digest in history.results:
+            if new_session and change >= OFTEN:
+                return AS_USUAL
             detail = "an earlier result that had been replaced since"
             back_again = max(min(change, revert), memory.changed_by(case.between) * SET_BACK)
             return Finding(-math.log(back_again), detail, traits=(f"reverted {case.arguments.place}",))
         new = change * (1.0 - revert)
+        if new >= OFTEN:
+            return AS_USUAL
+        # What has grown, has been edited since or comes again is what these arguments have now.
+        honest = is_later(case, memory) and (memory.gives_text or history.has_grown(document))
+        most = SLIGHT if honest or heard_again(case, memory) else math.inf
         direct = NEW / new if history.count >= STEADY else 0.0
         traits: tuple[str, ...] = (f"changed {case.arguments.place}",)
         if document.kind == "empty":
             traits = ("emptied", *traits)
-        return Finding(-math.log(new), ANOTHER, direct=direct, traits=traits)
+        return Finding(-math.log(new), ANOTHER, most, direct, traits)
 
 
 # --- moved_value: a number far from its level under the same arguments, or a clock that went back ---
@@ -109,6 +131,8 @@ class MovedValue(LearnedCheck):
             return "the same result as before"
         finding = AS_USUAL
         clocks, numbers, vouched = clock_values(document), numbers_of(document), case.vouched
+        if history.has_grown(document):  # with a row more those of the rows have another mean
+            numbers = {path: x for path, x in numbers.items() if "[]" not in path}
         if vouched:
             clocks = {path: value for path, value in clocks.items() if path not in vouched}
             numbers = {path: value for path, value in numbers.items() if path not in vouched}
@@ -119,7 +143,7 @@ class MovedValue(LearnedCheck):
             finding = Finding(-math.log(back), detail, direct=WENT_BACK / back, traits=traits)
         x, path = memory.furthest_move(history, numbers)
         # However far it is, it is judged by the moves of m answers to known arguments: by no less than 1 in (m + 3)^3.
-        x = min(x, 3.0 * math.log(memory.repeats.total + 3.0))
+        x = min(x, 3.0 * math.log(memory.repeats.total + memory.across.total + 3.0))
         if x > finding.surprise:
             detail = f"{path or 'the number'} moved far from its level under these arguments"
             finding = Finding(x, detail, direct=finding.direct, traits=(f"moved {path}",))
@@ -148,7 +172,10 @@ class SessionInconsistency(LearnedCheck):
             return "an error report, not an answer"
         if earlier == document.digest:
             return Finding(0.0, "the same result as earlier in this session")
-        x = -math.log(max(memory.session_changes.mean(0.3, 2.0), memory.changed_by(case.between)))
+        change = max(memory.session_changes.mean(0.3, 2.0), memory.changed_by(case.between))
+        if change >= OFTEN or is_later(case, memory):
+            return Finding(0.0, "answers change here")
+        x = -math.log(change)
         traits = (f"changed {case.arguments.place}",)
         return Finding(x, "another result than earlier in this session", traits=traits)
 
@@ -214,6 +241,8 @@ class DuplicateResult(LearnedCheck):
             detail = "known as the result of quite other arguments"
             # A notice says the same to everybody.
             most = NOTICE_NATS if document.size < LONGEST_NOTICE else math.inf
+            if heard_again(case, memory):
+                most = SLIGHT
             return Finding(-math.log(rate.mean(usual, 3.0)), detail, most, traits=("foreign",))
         if memory.pool.is_anothers(document.digest, memory.id):
             pool = memory.pool
