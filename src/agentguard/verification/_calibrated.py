@@ -101,7 +101,9 @@ class Calibrated:
         memory: ToolMemory = case.memory
         memory.note(case.document, case.arguments, session_of(case.call.session_id))
         if case.document.leaves and not case.document.is_error:
-            memory.relations.note(case.arguments.side, memory.relations.side(case.document))
+            side = memory.relations.side(case.document)
+            case.document.stale = memory.relations.look(case.arguments.key, side)
+            memory.relations.note(case.arguments.side, side, case.document.stale)
         if case.call.session_id is not None and not case.document.is_error:
             with self.pool.lock:
                 self.pool.calls.push(case.call.session_id, case.memory.id, case.document.digest, case.arguments.marks)

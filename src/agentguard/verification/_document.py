@@ -243,12 +243,13 @@ class Document:
         layout: what results of this form have in common, of structured and keyed results; else None.
         facts, formats, not_finite, numbers, clocks, slotted, bits: worked out on first use, by ``_shape``, ``_keys``,
             ``drift``, ``Relations.side`` and ``text_anomaly``.
+        stale: the paths that say what they said at the last look with the same arguments, see ``Relations.look``.
     """
 
     __slots__ = (
         "_side", "bits", "clocks", "complete", "digest", "facts", "formats", "forms", "is_error", "is_structured",
-        "kind", "layout", "leaves", "lengths", "not_finite", "numbers", "open_forms", "size", "slotted", "text",
-        "unclosed", "unread", "value",
+        "kind", "layout", "leaves", "lengths", "not_finite", "numbers", "open_forms", "size", "slotted", "stale",
+        "text", "unclosed", "unread", "value",
     )  # fmt: skip
 
     def __init__(self, value: Any, text: bytes, kind: str) -> None:
@@ -274,6 +275,7 @@ class Document:
         self.clocks: dict[str, float | str] | None = None
         self._side: Side | None = None
         self.slotted: Side | None = None
+        self.stale: frozenset[str] = frozenset()
         self.bits: float | None = None
 
     @property

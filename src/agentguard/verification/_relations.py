@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import re
 from abc import ABC, abstractmethod
+from array import array
 from collections import deque
 from collections.abc import Iterator, Sequence
 from itertools import combinations, permutations
@@ -58,6 +59,9 @@ def counted(held: int, tried: int, holds: bool) -> tuple[int, int]:
     return (held, tried) if tried <= LONGEST else (held // 2, tried // 2)
 
 
+ANSWERS: Final = "different answers"
+
+
 class Relation(ABC):
     """One relation of a tool; a family is a class of them.
 
@@ -68,6 +72,9 @@ class Relation(ABC):
     """
 
     __slots__ = ("foreign_held", "foreign_tried", "held", "left", "right", "third", "tried")
+
+    #: What it is about in words: calls, or answers where the result speaks of itself alone.
+    counts: ClassVar[str] = "calls"
 
     #: Given where the relation is not tried on other calls' results: how often it holds for one that is made up.
     by_chance: ClassVar[float | None] = None
@@ -100,6 +107,12 @@ class Relation(ABC):
     @abstractmethod
     def said(self) -> str:
         """Say what does not hold."""
+
+    def is_stale(self, stale: frozenset[str]) -> bool:
+        """It is about the result alone, and was tried on these very values: they say it once, however often asked."""
+        if self.counts == "calls":
+            return False
+        return self.right in stale and (not self.left or self.left in stale)
 
     @property
     def is_hopeless(self) -> bool:
@@ -229,6 +242,7 @@ class SameInRows(Relation):
     """All rows have the same value, whichever it is."""
 
     __slots__ = ()
+    counts = ANSWERS
     by_chance = BY_CHANCE
 
     @classmethod
@@ -250,6 +264,7 @@ class Ordered(Relation):
     """The rows rise, or fall, by a number or a date; ``third`` says which."""
 
     __slots__ = ()
+    counts = ANSWERS
     by_chance = BY_CHANCE
 
     @classmethod
@@ -283,6 +298,7 @@ class Total(Relation):
     """``total = sum(items[].price)``; with a third path ``total = sum(flights[].price) passengers#``."""
 
     __slots__ = ()
+    counts = ANSWERS
 
     @classmethod
     def proposed(cls, arguments: Side, result: Side) -> Iterator[Relation]:
@@ -328,6 +344,7 @@ class Weighted(Relation):
     """``total = sum(items[].price items[].quantity)``: the sum of the products of two columns of one list."""
 
     __slots__ = ()
+    counts = ANSWERS
 
     @classmethod
     def proposed(cls, arguments: Side, result: Side) -> Iterator[Relation]:
@@ -366,6 +383,7 @@ class Within(Relation):
     """One time of each record comes after another one and within an hour, a day, … of it; ``third`` says which."""
 
     __slots__ = ()
+    counts = ANSWERS
     by_chance = BY_CHANCE
 
     @classmethod
@@ -733,6 +751,7 @@ OTHERS: Final = 2  # earlier calls, on which each relation is tried with this on
 SHORTEST_TEXT: Final = 8  # characters of a text that may be of a template
 LONGEST_TEXT: Final = 2_000  # characters, the same
 SHARES: Final = (1.0, 0.5, 0.3, 0.2)  # of the strongest broken relation of each family, the strongest first
+MOST_LOOKS: Final = 48  # arguments whose latest answer is known again, path by path
 MOST_PLANS: Final = 32  # pairs of forms whose relations are remembered
 
 
@@ -756,7 +775,17 @@ NOTHING: Final = Broken(0.0, "", ())
 class Relations:
     """The relations of one tool. Bounded; learned from genuine calls alone."""
 
-    __slots__ = ("_plans", "calls", "constant_arguments", "constants", "deciders", "known", "recent", "templates")
+    __slots__ = (
+        "_plans",
+        "calls",
+        "constant_arguments",
+        "constants",
+        "deciders",
+        "known",
+        "looks",
+        "recent",
+        "templates",
+    )
 
     def __init__(self) -> None:
         self.calls = 0
@@ -765,6 +794,7 @@ class Relations:
         self.constant_arguments = Constants()
         self.deciders = Deciders()
         self.templates = Templates()
+        self.looks: dict[bytes, tuple[tuple[str, ...], array[int]]] = {}  # paths, and a checksum of the values at each
         self.recent: deque[tuple[Side, Side, bytes]] = deque(maxlen=OTHERS)
         self._plans: dict[tuple[tuple[str, ...], tuple[str, ...]], list[Relation]] = {}
 
@@ -803,7 +833,7 @@ class Relations:
                 nats = relation.strength
                 family = relation.key[0]
                 if nats > 0.0 and (family not in strongest or nats > strongest[family][0]):
-                    message = f"{relation.said()}, as in {relation.held:,} of {relation.tried:,} calls"
+                    message = f"{relation.said()}, as in {relation.held:,} of {relation.tried:,} {relation.counts}"
                     strongest[family] = nats, message, " ".join(filter(None, relation.key))
         if changed < 1.0:
             asked, path, nats, held, tried = self.deciders.broken(arguments, result, vouched)
@@ -849,19 +879,32 @@ class Relations:
         for _ in range(min(times, LONGEST)):
             relation.push(holds)
 
-    def note(self, arguments: Side, result: Side) -> None:
-        """Count a call, whatever is believed of it, for the relations that are still young.
+    def look(self, key: bytes, result: Side) -> frozenset[str]:
+        """Take a look at an answer: the paths whose values are those of the last look with the same arguments."""
+        paths = result.paths
+        values = array("I", [hash(result.marks(path)) & 0xFFFFFFFF for path in paths])
+        last = self.looks.pop(key, None)
+        self.looks[key] = paths, values
+        if last is None:
+            if len(self.looks) > MOST_LOOKS:
+                del self.looks[next(iter(self.looks))]
+            return frozenset()
+        before = dict(zip(*last, strict=True))
+        return frozenset([path for path, value in zip(paths, values, strict=True) if before.get(path) == value])
+
+    def note(self, arguments: Side, result: Side, stale: frozenset[str] = frozenset()) -> None:
+        """Count a call, whatever is believed of it, for the relations that are still young; see ``look``.
 
         Were only those counted that are believed, a chance match could never be found out: what breaks it is doubted.
         """
         for relation in self._plan(arguments, result):
-            if relation.tried < YOUNG:
+            if relation.tried < YOUNG and not relation.is_stale(stale):
                 holds = relation.holds(arguments, result)
                 if holds is not None:
                     relation.push(holds)
 
-    def learn(self, arguments: Side, result: Side) -> None:
-        """Take one call as genuine."""
+    def learn(self, arguments: Side, result: Side, stale: frozenset[str] = frozenset()) -> None:
+        """Take one call as genuine; at the paths in ``stale`` its result speaks of itself once more (see ``look``)."""
         self.calls += 1
         if self.calls <= PROPOSING or self.calls % LATER == 0:
             self._propose(arguments, result)
@@ -869,7 +912,8 @@ class Relations:
         others = [recent for recent in self.recent if recent[0].differs(arguments)]
         hopeless = False
         for relation in self._plan(arguments, result):
-            holds = relation.holds(arguments, result) if relation.tried >= YOUNG else None
+            old = relation.tried >= YOUNG and not relation.is_stale(stale)
+            holds = relation.holds(arguments, result) if old else None
             if holds is not None:
                 relation.push(holds)
             hopeless = hopeless or relation.is_hopeless

@@ -92,7 +92,7 @@ RECORDS: dict[type, tuple[str, ...]] = {
     Stream: ("ewma", "lag", "last", "level", "power", "residuals"),
     Stuck: ("again", "evidence", "key", "rate", "result", "run"),
     Surprises: ("bins", "floor", "prior", "total"),
-    Relations: ("calls", "constant_arguments", "constants", "deciders", "known", "recent", "templates"),
+    Relations: ("calls", "constant_arguments", "constants", "deciders", "known", "looks", "recent", "templates"),
     **dict.fromkeys(FAMILIES, ("foreign_held", "foreign_tried", "held", "left", "right", "third", "tried")),
     SessionLog: ("calls",),
     Side: ("_marks", "_numbers", "_starts", "paths"),
@@ -347,6 +347,7 @@ _ITEMS: Final[Mapping[tuple[type, str], tuple[frozenset[type], frozenset[type]]]
         (Pool, "sessions"): ((int,), (int,)),
         (Pool, "surprises"): ((str,), (Surprises,)),
         (Relations, "known"): ((tuple,), FAMILIES),
+        (Relations, "looks"): ((bytes,), (tuple,)),
         (SessionLog, "calls"): ((int,), (list,)),
         (Shape, "_to_count"): ((Layout,), (int,)),
         (Shape, "facts"): (_FACT, (int,)),
@@ -555,6 +556,8 @@ def _relations(relations: Relations) -> Held:
     recent = relations.recent
     calls = all(type(call) is tuple and [*map(type, call)] == [Side, Side, bytes] for call in recent)
     yield calls and recent.maxlen == Relations().recent.maxlen, "earlier calls that are none"
+    looks = [[*map(type, look), *map(len, look)] for look in relations.looks.values()]
+    yield all(look[:2] == [tuple, array] and look[2] == look[3] for look in looks), "looks that are none"
 
 
 def _side(side: Side) -> Held:
