@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentguard.verification.drift import WARM_UP, Drift
+from agentguard.verification._document import read
+from agentguard.verification.drift import ALARM, WARM_UP, Drift, Stuck, is_poor
 
 
 def first_alarm(points, drift=None, name="x"):
@@ -117,3 +118,37 @@ def test_any_points_can_be_charted(points, x):
 
 def test_a_constant_is_no_drift():
     assert first_alarm([5.0] * 2_000) == 2_000
+
+
+def repeated(stuck, times, *, poor=False):
+    """The evidence of so many repetitions of answer 7 to new questions."""
+    stuck.push(7, b"first", poor=poor)
+    for number in range(times):
+        stuck.push(7, b"%d" % number, poor=poor)
+    return stuck.evidence
+
+
+def varied(calls=60):
+    stuck = Stuck()
+    for number in range(calls):
+        stuck.push(100 + number, b"of %d" % number)
+    return stuck
+
+
+def test_an_answer_that_says_nothing_may_come_many_times_in_a_row():
+    assert repeated(varied(), 4) >= ALARM
+    # Each repetition adds -ln(.6) = .51 nats, and 1,000 to one, 6.9 nats, are 14 of them.
+    assert repeated(varied(), 13, poor=True) < ALARM <= repeated(varied(), 14, poor=True)
+    assert is_poor(read({"found": 0, "rows": [], "note": ""}))
+    assert is_poor(read([]))
+    assert not is_poor(read({"found": 0, "state": "open"}))
+
+
+def test_an_answer_that_came_in_runs_before_is_held_to_its_own():
+    stuck = varied()
+    for run in range(12):
+        for number in range(5):
+            stuck.push(7, b"%d in %d" % (number, run))
+        stuck.push(1_000 + run, b"between %d" % run)
+    assert repeated(stuck, 5) < ALARM
+    assert len(stuck.runs) == 1

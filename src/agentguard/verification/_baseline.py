@@ -14,7 +14,7 @@ from agentguard.verification._pool import SHORTEST_OWNED, Between, Pool, outermo
 from agentguard.verification._relations import Relations
 from agentguard.verification._shape import Shape
 from agentguard.verification._voice import Voice
-from agentguard.verification.drift import Clocks, Drift, NumberChart, Stuck, clock_values
+from agentguard.verification.drift import Clocks, Drift, NumberChart, Stuck, clock_values, is_poor
 from agentguard.verification.statistics import Categories, Level, Rate, Ring, Surprises, new_scores, student_t4_tail
 
 RECENT_LATENCIES: Final = 256  # timed calls
@@ -136,7 +136,7 @@ class ToolMemory:
         """Put a call on the charts, learned or not: how long a change lasts is part of it."""
         if document.is_error:
             return
-        self.stuck.push(document.digest, arguments.key)
+        self.stuck.push(document.digest, arguments.key, poor=is_poor(document))
         self.keys.hear(arguments.key, document.digest, session)
         if self.is_known(document):
             return

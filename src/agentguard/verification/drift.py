@@ -13,7 +13,7 @@ from typing import Final
 from agentguard.verification._document import Document
 from agentguard.verification.statistics import USUAL_P, Level, Rate, student_t4_tail
 
-__all__ = ["Clocks", "Drift", "NumberChart", "Stream", "Stuck", "clock_values"]
+__all__ = ["Clocks", "Drift", "NumberChart", "Stream", "Stuck", "clock_values", "is_poor"]
 
 # --- Clocks: fields that only ever go forward ---
 #
@@ -130,6 +130,9 @@ BET: Final = 0.5  # kappa of the calibrator
 _LOG_BET: Final = math.log(BET)
 VARIED: Final = 8.0  # answers other than the one before, after which repetition is something
 LEAST_REPEATED: Final = 0.05  # a tool that never repeated itself may do so now and then all the same
+POOR_REPEATED: Final = 0.6  # of answers that say little, to agents that ask alike in a row
+RUNS: Final = 16  # answers whose runs are followed
+RUN_STRENGTH: Final = 2.0  # calls that the tool's rate of repetitions counts for in that of one answer
 MOST_INERTIA: Final = 0.95  # the slope of an autoregression stays below 1
 LITTLE_INERTIA: Final = 0.3  # a slope below it is taken as none
 FADING: Final = 0.99  # of the sums at each point: some 100 points
@@ -236,14 +239,20 @@ class NumberChart:
         return max(self.evidence + _LOG_BET + (BET - 1.0) * math.log(p), 0.0)
 
 
+def is_poor(document: Document) -> bool:
+    """The answer says that there is nothing: it has no value but null, zero, false and empty texts."""
+    return not any(map(any, document.leaves.values()))
+
+
 class Stuck:
     """Runs of one and the same result to calls with other arguments: a cache that is stuck.
 
     With r the share of such repetitions among this tool's calls when the run began, a run of k has the likelihood ratio
-    ``r^-k`` against a tool that repeats itself by chance: an e-process, as in ``NumberChart``.
+    ``r^-k`` against a tool that repeats itself by chance: an e-process, as in ``NumberChart``. An answer that came in
+    runs before has the share of its own, and one that says little a large one: agents ask alike in a row.
     """
 
-    __slots__ = ("again", "evidence", "key", "rate", "result", "run")
+    __slots__ = ("again", "evidence", "key", "rate", "result", "run", "runs")
 
     def __init__(self) -> None:
         self.again = Rate()  # of calls with other arguments than the one before: the same result
@@ -252,38 +261,53 @@ class Stuck:
         self.run = 0
         self.rate = 1.0  # as it stood before the run began
         self.evidence = 0.0
+        self.runs: dict[int, Rate] = {}  # the same, by the answer before
 
-    def grown(self, result: int, key: bytes) -> float:
+    def grown(self, result: int, key: bytes, *, poor: bool = False) -> float:
         """``log e`` with this call in; 0 where it is no repetition."""
         if result != self.result or key == self.key:
             return 0.0
-        rate = self.rate if self.run else self._usual()
+        rate = self.rate if self.run else self._usual(poor=poor)
         return self.evidence - math.log(max(rate, LEAST_REPEATED))
 
     def adopt(self) -> None:
         """Take the run that is under way for genuine: it is no evidence, however long it gets."""
         self.rate, self.evidence = 1.0, 0.0
 
-    def _usual(self) -> float:
+    def _usual(self, *, poor: bool) -> float:
         """The rate of repetitions; 1, as far as is known, until the tool has given other answers a few times."""
-        return self.again.mean() if self.again.total - self.again.hits >= VARIED else 1.0
+        if self.again.total - self.again.hits < VARIED:
+            return 1.0
+        rate, own = self.again.mean(), self.runs.get(self.result)
+        return max(rate, POOR_REPEATED if poor else 0.0, 0.0 if own is None else own.mean(rate, RUN_STRENGTH))
 
-    def push(self, result: int, key: bytes) -> None:
+    def _count(self, again: bool) -> None:
+        """Count whether the answer came again; one that never did is not followed."""
+        self.again.push(again)
+        own = self.runs.get(self.result)
+        if own is None and again:
+            own = self.runs[self.result] = Rate()
+            if len(self.runs) > RUNS:
+                del self.runs[next(iter(self.runs))]
+        if own is not None:
+            own.push(again)
+
+    def push(self, result: int, key: bytes, *, poor: bool = False) -> None:
         """Take in a call."""
         if key == self.key:
             if result != self.result:
                 self.result, self.run, self.evidence = result, 0, 0.0
             return
         if result == self.result:
-            grown = min(self.grown(result, key), MOST)
+            grown = min(self.grown(result, key, poor=poor), MOST)
             if not self.run:
-                self.rate = self._usual()
+                self.rate = self._usual(poor=poor)
             self.run += 1
             if grown < ALARM:
-                self.again.push(True)
+                self._count(True)
             self.evidence = grown
         else:
-            self.again.push(False)
+            self._count(False)
             self.run, self.evidence = 0, 0.0
         self.result, self.key = result, key
 

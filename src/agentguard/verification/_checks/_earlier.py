@@ -44,9 +44,11 @@ SLIGHT: Final = 0.2  # nats: no suspect, also with what silence takes away
 
 
 def is_later(case: Case, memory: ToolMemory) -> bool:
-    """The answer may have come to be another since: in a new session, or of a text after other calls."""
+    """The answer may be another by now: in a new session or an unknown one, and of a text after other calls."""
     between = case.between
-    return between is not None and (not between.asked_before or (memory.gives_text and bool(between.tools)))
+    if between is None or not between.asked_before:
+        return True
+    return memory.gives_text and bool(between.tools)
 
 
 def heard_again(case: Case, memory: ToolMemory) -> bool:

@@ -132,12 +132,14 @@ class StructureMismatch(LearnedCheck):
             return Finding(-math.log(usual), detail, SMALL_TRAIT, traits=("another form",))
         # One that is known: the kind of result, its shape among the results of that kind, and whose form it is.
         p = memory.kinds.p(document.kind)
-        if document.kind in TEXT_KINDS and not TEXT_KINDS.isdisjoint(memory.kinds.counts):
+        is_text = document.kind in TEXT_KINDS and not TEXT_KINDS.isdisjoint(memory.kinds.counts)
+        if is_text and document.kind != "word":
             p = 1.0
         worst, extent, why = -math.log(p), 1.0, ""
         traits: tuple[str, ...] = ()
         if p < 1.0:
             traits = (f"kind {document.kind}",)
+            extent = 0.0 if is_text else 1.0
             why = f"a result of kind {document.kind!r}, unusual here"
         form = outermost_form(document)
         shape = memory.shapes.get(document.kind)

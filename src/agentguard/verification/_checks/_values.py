@@ -11,7 +11,7 @@ from agentguard.verification._checks._base import Finding, LearnedCheck, learned
 from agentguard.verification._document import Document
 from agentguard.verification._keys import numbers_of
 from agentguard.verification._relations import FEWEST, TRIED
-from agentguard.verification.drift import ALARM, WARM_UP
+from agentguard.verification.drift import ALARM, WARM_UP, is_poor
 
 # --- value_plausibility: a number far from where this tool's results have it, or a string in another format ---
 
@@ -168,7 +168,8 @@ class SpcAnomaly(LearnedCheck):
                 warm = True
                 if statistic > worst:
                     worst, worst_name = statistic, name
-        stuck = 0.0 if document.is_error else memory.stuck.grown(document.digest, case.arguments.key)
+        poor = is_poor(document)
+        stuck = 0.0 if document.is_error else memory.stuck.grown(document.digest, case.arguments.key, poor=poor)
         if stuck >= ALARM:
             detail = f"the same result to {memory.stuck.run + 2} calls in a row, whatever they asked"
             return Finding(stuck, detail, traits=("stuck",))
