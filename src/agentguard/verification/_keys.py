@@ -31,15 +31,15 @@ def numbers_of(document: Document) -> dict[str, float]:
     ['price']
     """
     if document.numbers is None:
-        document.numbers = {}
-        for path in () if document.layout is None else document.layout.numbers:
+        document.numbers, layout = {}, document.layout
+        for path in () if layout is None else layout.numbers:
             total, count = 0.0, 0
             for value in document.leaves[path][:NUMBERS_READ]:
                 kind = type(value)
                 if (kind is float or kind is int) and math.isfinite(value):
                     total += signed_log(value)
                     count += 1
-            if count and (total or not document.layout.empty):  # what is none, of a list without elements, is no level
+            if count and (total or not layout or not layout.empty):  # of a list without elements zero is no level
                 document.numbers[path] = total / count
     return document.numbers
 
