@@ -12,6 +12,7 @@ from agentguard.cli import app
 from agentguard.cli._exits import Exit
 from agentguard.stores import DiskStore
 from agentguard.verification._changes import CHANGES, change_event
+from agentguard.verification.types import Trait
 
 runner = CliRunner()
 PRICE, UNIT, MOCK, KEY = "0a1b2c3d4e5f", "0a1bffffffff", "9f8e7d6c5b4a", "77aa77aa77aa"
@@ -53,7 +54,7 @@ def store(tmp_path: Path) -> Iterator[DiskStore]:
             (PRICE, "get_price", "price is about × 1,000 its usual level"),
             (UNIT, "get_price", "currency is another than in 3,000 calls"),
         ):  # fmt: skip
-            made.append(CHANGES, change_event(id_, tool, "open", what=what, traits=("level price",)))
+            made.append(CHANGES, change_event(id_, tool, "open", what=what, traits=(Trait("level", "price"),)))
             clock.now += 60.0
         made.append(CHANGES, change_event(MOCK, "search", "recovered"))
         made.append(CHANGES, change_event(KEY, "search", "adopted", by="review"))

@@ -55,9 +55,9 @@ def changes(old: dict[str, Any], new: dict[str, Any]) -> list[tuple[str, str, An
          [("echoes.id", "changed", {"path": "[].id", "rows": "every"}, "[].id", "")]),
         ({}, {"allow_errors": True}, [("allow_errors", "changed", False, True, "looser")]),
         ({}, {"max_blocks": 9}, [("max_blocks", "changed", 3, 9, "stricter")]),
-        ({}, {"adopt_after": 50}, [("adopt_after", "added", None, 50, "looser")]),
-        ({"adopt_after": 50}, {"adopt_after": 20}, [("adopt_after", "changed", 50, 20, "looser")]),
-        ({"adopt_after": 50}, {}, [("adopt_after", "removed", 50, None, "stricter")]),
+        ({}, {"max_flags": 9}, [("max_flags", "changed", 30, 9, "looser")]),
+        ({}, {"on_change": "hold"}, [("on_change", "changed", "follow", "hold", "stricter")]),
+        ({"on_change": "hold"}, {}, [("on_change", "changed", "hold", "follow", "looser")]),
         ({"description": "a"}, {"description": "b"}, [("description", "changed", "a", "b", "")]),
     ])  # fmt: skip
 def test_fields(old: dict[str, Any], new: dict[str, Any], expected: list[Any]) -> None:

@@ -21,6 +21,7 @@ class Worker:
         store = open_store(where)
         store.flush_seconds = 3600.0  # type: ignore[misc]  # it hands over when it is told to
         self.engine = VerificationEngine(store=store, audit_rate=0.0)
+        self.engine.register_tool_profile(TOOL, on_change="hold")
         self.told: list[str] = []
         self.engine.on_change(lambda change: self.told.append(change.state))
         self.name = name

@@ -92,7 +92,7 @@ def test_the_false_block_rate_can_be_set_for_a_tool() -> None:
 
     engine.calibrate("one", max_false_block_rate=1.0).calibrate(max_false_block_rate=1e-12)
 
-    verdicts = {tool: judge(engine, tool, {"reading": "forty"}) for tool in ("one", "other")}
+    verdicts = {tool: judge(engine, tool, {"reading": None, "unit": "kWh"}) for tool in ("one", "other")}
     assert verdicts["one"].posterior >= 0.5
     assert verdicts["one"].verdict == "block"
     assert verdicts["other"].verdict != "block"

@@ -88,7 +88,7 @@ def reading(call: int) -> dict[str, object]:
 
 SUSPECT: dict[str, Any] = {
     "args": {"meter": "M300"},
-    "result": {"meter": "M300", "unit": "kWh"},
+    "result": {"meter": "M300", "reading": None, "unit": None},
     "execution_time_ms": 203.0,
 }
 

@@ -55,25 +55,23 @@ def steps_right(before: VerificationResult, after: VerificationResult, label: bo
     """A hallucination never makes the later judgement milder, a genuine one never harsher.
 
     Posteriors are compared where the same tiers ran: in reference mode a block in tier 0 ends there, so the evidence of
-    tier 1 is in one posterior and not in the other. A retry has the posterior of its first asking. Where the label
-    decides what the change is that the call looks like, what was held back is learned, and the charts go on by it.
+    tier 1 is in one posterior and not in the other. Where the label decides what the change is that the call looks
+    like, what was held back is learned, and the charts of the tool's drift go on by it.
     """
     one, other = (before, after) if label else (after, before)
     assert one.prior <= other.prior
-    if one.change == other.change:  # of another change the first calls are blocked, of this one they were before
-        assert ORDER.index(one.verdict) <= ORDER.index(other.verdict)
+    for verdict in (one, other):
+        added_up = log_odds(verdict.prior) + sum(verdict.contributions.values())
+        assert math.isclose(added_up, log_odds(verdict.posterior), abs_tol=1e-9)
+    drift = "spc_anomaly"
     alike = one.tier_reached is other.tier_reached and one.change == other.change
-    if alike and is_judged_anew(one) and is_judged_anew(other):
+    if alike and one.contributions.get(drift) == other.contributions.get(drift):
         assert one.posterior <= other.posterior
+        assert ORDER.index(one.verdict) <= ORDER.index(other.verdict)
 
 
 def log_odds(probability: float) -> float:
     return math.log(probability) - math.log1p(-probability)
-
-
-def is_judged_anew(verdict: VerificationResult) -> bool:
-    added_up = log_odds(verdict.prior) + sum(verdict.contributions.values())
-    return math.isclose(added_up, log_odds(verdict.posterior), abs_tol=1e-9)
 
 
 @pytest.mark.parametrize("mode", ["calibrated", "reference"])

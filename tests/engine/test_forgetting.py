@@ -32,7 +32,7 @@ def learn(engine: VerificationEngine, tool: str = "price", calls: int = 40) -> N
 
 def break_(engine: VerificationEngine, calls: int = 4) -> list[str]:
     return [
-        engine.verify("price", args={"n": n}, result={"error_code": n, "cost": "?"}, execution_time_ms=20.0).verdict
+        engine.verify("price", args={"n": n}, result={"price": None}, execution_time_ms=20.0).verdict
         for n in range(100, 100 + calls)
     ]
 

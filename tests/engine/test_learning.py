@@ -230,6 +230,7 @@ def test_a_new_genuine_form_is_accepted_from_its_adoption_on(
 ) -> None:
     """A tool that now answers in another form is one change, held until somebody says that it is meant."""
     engine, rng = VerificationEngine(), random.Random(7)
+    engine.register_tool_profile("get_weather", on_change="hold")
     for _ in range(history):
         engine.verify("get_weather", **weather(rng))
 

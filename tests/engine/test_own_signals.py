@@ -31,6 +31,7 @@ from agentguard.verification import (
     VerificationTier,
     load_profiles,
 )
+from agentguard.verification.types import Trait
 
 Mode = Literal["calibrated", "reference"]
 
@@ -113,7 +114,7 @@ def test_a_signal_of_ones_own_is_one_among_the_others(mode: Mode, tier: Verifica
 
     found = bad.signals["negative_total"]
     assert (found.fired, found.tier, found.group, found.traits, found.p_value) == (
-        True, tier, "negative_total", ("negative_total",), None,
+        True, tier, "negative_total", (Trait("own", "", "negative_total"),), None,
     )  # fmt: skip
     assert bad.contributions["negative_total"] == pytest.approx(math.log(15.0))
     assert bad.verdict == "block"
@@ -242,7 +243,11 @@ def test_what_no_call_was_like_counts_against_it_and_what_is_usual_says_nothing(
     assert signal.p_value == pytest.approx(8 * 0.01 / (92 + 8), rel=0.15)  # the prior's floor alone is left
     assert 1.0 < signal.likelihood_ratio <= 20.0
     assert odd.contributions["discount"] == pytest.approx(math.log(signal.likelihood_ratio))
-    assert (signal.detail, signal.traits, signal.group) == ("the discount is unusual", ("discount",), "discount")
+    assert (signal.detail, signal.traits, signal.group) == (
+        "the discount is unusual",
+        (Trait("own", "", "discount"),),
+        "discount",
+    )
     assert usual.signals["discount"].likelihood_ratio == 1.0
     assert usual.signals["discount"].traits == ()
     assert "discount" not in usual.contributions

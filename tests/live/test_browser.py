@@ -264,9 +264,14 @@ def test_over_redis_engine_page_and_reviewer_meet_and_outlive_an_outage(
         fabricated.click()
         expect(page.locator("#last-text")).not_to_contain_text("call before:")
 
+        shop.engine.flush()  # the engine reads the label that says what calls like "before" are
         shop.fabricated("after")
         expect(first).to_contain_text("after")
-        expect(page.locator("#waiting")).to_have_text("40")
+        expect(first.locator(".verdict")).to_have_text("block")
+        expect(page.locator("#decided-list > li")).to_contain_text("2 calls, 2 blocked")
+        shop.genuine(1, begin=40)
+        expect(first).to_contain_text("c40")
+        expect(page.locator("#waiting")).to_have_text("40")  # 39 of the first forty, and the last
         assert len(labels_in_store(engines).labels) == 2
         shop.engine.close()
 

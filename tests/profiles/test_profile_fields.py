@@ -21,14 +21,21 @@ def faults(**fields: Any) -> dict[str, str]:
 
 def test_what_a_lasting_change_does_is_the_profiles_choice() -> None:
     default = ToolProfile(name="t")
-    assert (default.max_blocks, default.adopt_after, default.allow_errors) == (3, None, False)
-    chosen = parse_profile({"name": "t", "max_blocks": 0, "adopt_after": 1, "allow_errors": True})
-    assert (chosen.max_blocks, chosen.adopt_after, chosen.allow_errors) == (0, 1, True)
+    assert (default.max_blocks, default.max_flags, default.on_change) == (3, 30, "follow")
+    chosen = parse_profile({"name": "t", "max_blocks": 0, "max_flags": 1, "on_change": "hold"})
+    assert (chosen.max_blocks, chosen.max_flags, chosen.on_change) == (0, 1, "hold")
 
 
 @over(
     ("field", "value"),
-    [("max_blocks", -1), ("max_blocks", True), ("max_blocks", "3"), ("adopt_after", 0), ("adopt_after", 2.5)],
+    [
+        ("max_blocks", -1),
+        ("max_blocks", True),
+        ("max_blocks", "3"),
+        ("max_flags", 0),
+        ("max_flags", 2.5),
+        ("on_change", "adopt"),
+    ],
 )
 def test_numbers_of_calls_out_of_range_are_refused(field: str, value: Any) -> None:
     assert list(faults(**{field: value})) == [field]

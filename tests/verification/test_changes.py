@@ -31,8 +31,10 @@ from agentguard.verification._changes import (
     find_change,
     read_change_event,
 )
+from agentguard.verification.types import Trait
 
 PRICE = "0a1b2c3d4e5f"
+LEVEL = Trait("level", "price", "above")
 WORDS = "price is about × 1,000 its usual level"
 
 
@@ -80,11 +82,11 @@ class Ticking(MemoryStore):
 
 
 def open_(log: ChangeLog, id_: str = PRICE, tool: str = "get_price") -> None:
-    log.tell(id_, tool, "open", WORDS, ("price above its level",))
+    log.tell(id_, tool, "open", WORDS, (LEVEL,))
 
 
 def recovered(log: ChangeLog, id_: str = PRICE) -> None:
-    log.tell(id_, "get_price", "recovered", WORDS, ("price above its level",))
+    log.tell(id_, "get_price", "recovered", WORDS, (LEVEL,))
 
 
 def states(store: MemoryStore, id_: str = PRICE) -> list[str]:
@@ -127,9 +129,7 @@ def test_a_life_is_one_event_for_each_state() -> None:
 
     assert states(store) == ["open", "recovered", "open"]
     assert hearing.states == ["open", "recovered", "open"]
-    assert change == Change(
-        PRICE, "get_price", "open", WORDS, ("price above its level",), times[0], times[2], 0, 0, False
-    )
+    assert change == Change(PRICE, "get_price", "open", WORDS, (LEVEL,), times[0], times[2], 0, 0, False)
     assert [change.since for change in hearing.told] == times
 
 
@@ -194,9 +194,9 @@ def test_the_first_event_may_be_gone_and_a_later_one_says_what_it_is() -> None:
     (_, change) = sorted(changes_in(store), key=lambda change: change.tool == "get_price")
     assert (change.state, change.reviewed, change.traits) == ("fault", True, ())
 
-    log.decide(change._replace(what=WORDS, traits=("price above its level",)), "adopted")
+    log.decide(change._replace(what=WORDS, traits=(LEVEL,)), "adopted")
     change = find_change(changes_in(store, "get_price"), PRICE)
-    assert (change.state, change.what, change.traits) == ("adopted", WORDS, ("price above its level",))
+    assert (change.state, change.what, change.traits) == ("adopted", WORDS, (LEVEL,))
 
 
 # --- Many workers ---
@@ -509,7 +509,7 @@ WHY = "every value is still there, under another name"
 
 
 def follow(log: ChangeLog, why: str = WHY) -> None:
-    log.tell(PRICE, "get_price", "followed", WORDS, ("price above its level",), why=why)
+    log.tell(PRICE, "get_price", "followed", WORDS, (LEVEL,), why=why)
 
 
 def test_a_followed_change_says_why_until_somebody_undoes_it() -> None:
@@ -628,13 +628,15 @@ def test_what_is_no_event_is_passed_over(event: dict[str, Any]) -> None:
 
 
 def test_huge_texts_are_cut_to_what_a_person_reads() -> None:
-    event = change_event(PRICE, "get_price", "open", what="w" * 1_000_000, traits=["t" * 10_000] * 1_000)
+    event = change_event(
+        PRICE, "get_price", "open", what="w" * 1_000_000, traits=[Trait("lost", "t" * 10_000, "str")] * 1_000
+    )
     read = read_change_event(Record(1, 1.0, json.loads(json.dumps(event))))
 
     assert read is not None
     assert len(read.what) == MAX_WORDS
     assert len(read.traits) <= MAX_TRAITS
-    assert max(map(len, read.traits)) <= MAX_WORDS
+    assert max(len(trait.path) for trait in read.traits) <= MAX_WORDS
 
 
 VALUES = st.recursive(
@@ -649,7 +651,7 @@ EVENTS = st.fixed_dictionaries(
         name: st.sampled_from(likely) | VALUES
         for name, likely in {
             "change": [PRICE, "ffffffffffff"], "tool": ["get_price"], "state": list(STATES), "by": ["review", "engine"],
-            "what": [WORDS], "traits": [["price above its level"]], "reviews": [0, 1, 2], "label": [1, 2],
+            "what": [WORDS], "traits": [[["level", "price", "above"]]], "reviews": [0, 1, 2], "label": [1, 2],
         }.items()
     },
 )  # fmt: skip

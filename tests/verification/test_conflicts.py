@@ -81,17 +81,19 @@ def test_an_empty_list_in_lines_of_text_is_not_yet_a_text():
     assert learned(lines).contradiction(read("to: Ann\ncc:\n- Bo\nsubject: letter 7"))[:2] == (0.0, "")
 
 
-def test_one_field_of_another_type_is_blocked():
+def test_one_field_of_another_type_is_a_suspect_that_may_be_a_change():
     engine = VerificationEngine()
     for record in RECORDS:
         assert engine.verify("shop", args={"n": record["id"]}, result=record).verdict == "accept"
     wrong = engine.verify("shop", args={"n": 90}, result={**RECORDS[0], "id": 90, "price": "N/A"}, learn=False)
-    assert wrong.verdict == "block"
+    assert wrong.verdict == "flag"
+    assert wrong.posterior >= 0.5
     assert wrong.signals["format_mismatch"].fired
 
 
-def test_a_type_that_changed_for_good_is_held_until_it_is_adopted():
+def test_a_type_that_changed_for_good_is_held_until_it_is_adopted_where_changes_are_held():
     engine = VerificationEngine()
+    engine.register_tool_profile("shop", on_change="hold")
     for record in RECORDS:
         engine.verify("shop", args={"n": record["id"]}, result=record)
 

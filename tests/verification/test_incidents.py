@@ -12,14 +12,15 @@ from hypothesis import strategies as st
 from agentguard.errors import DataError
 from agentguard.verification._arguments import Arguments
 from agentguard.verification._case import Case
+from agentguard.verification._causes import CLUES, grounds, p_fault
 from agentguard.verification._changes import STATES, Change
 from agentguard.verification._contract import Contract
 from agentguard.verification._document import read
 from agentguard.verification._incidents import (
+    MAX_ANSWERS,
     MAX_HELD,
     MAX_INCIDENTS,
     MAX_SAME,
-    MAX_SESSIONS,
     MAX_TRAITS,
     Incident,
     Incidents,
@@ -29,32 +30,60 @@ from agentguard.verification._incidents import (
 from agentguard.verification._method import Decision
 from agentguard.verification._snapshot import FIELDS, encode_incidents, follow_changes, restore_incidents
 from agentguard.verification.profile import ToolProfile
-from agentguard.verification.types import Settings, SignalResult, ToolCall, Verdict, VerificationTier
+from agentguard.verification.types import Settings, SignalResult, ToolCall, Trait, Verdict, VerificationTier
 
+BLOCKS, FLAGS = (0, 1, 3, 100), (4, 10, 30)
 CONTRACTS = {
-    (blocks, after): Contract(ToolProfile(name="get_price", max_blocks=blocks, adopt_after=after))
-    for blocks in (0, 1, 3, 100)
-    for after in (None, 1, 4)
+    (blocks, flags, on_change): Contract(
+        ToolProfile(name="get_price", max_blocks=blocks, max_flags=flags, on_change=on_change)
+    )
+    for blocks in BLOCKS
+    for flags in FLAGS
+    for on_change in ("follow", "hold")
 }
-ODD, OTHER, KEY = "new price as str", "new price as bool", "missing currency as str"
+ODD, OTHER, KEY = Trait("added", "price", "str"), Trait("added", "price", "bool"), Trait("lost", "currency", "str")
+MISSING = incident_id("get_price", KEY)
 PRICE = incident_id("get_price", ODD)
+
+
+def clues(*names: str) -> list[float]:
+    return [float(name in names) for name in CLUES]
+
+
+FAULT = clues("nulls", "same", "nats")
+GENUINE = clues("renamed", "carried")
+EITHER = clues("lost", "carried", "level")
+
+
+@pytest.mark.parametrize(("kind", "low", "high"), [(FAULT, 0.5, 1.0), (GENUINE, 0.0, 0.2), (EITHER, 0.2, 0.5)])
+def test_the_clues_that_these_tests_go_by(kind: list[float], low: float, high: float) -> None:
+    assert all(low < p_fault([calls * one for one in kind], calls) < high for calls in range(3, 100))
 
 
 class Tool:
     """One tool's incidents, and calls of which it is said beforehand how they are judged.
 
-    Each call has arguments and a result of its own, where none are named.
+    Each call has arguments and a result of its own, where none are named, and says of its change what ``clues`` say.
     """
 
-    def __init__(self, *, max_blocks: int = 3, adopt_after: int | None = None, holds: bool = True) -> None:
-        self.incidents = Incidents(holds=holds)
-        self.contract = CONTRACTS[max_blocks, adopt_after]
+    def __init__(
+        self,
+        *,
+        max_blocks: int = 3,
+        max_flags: int = 30,
+        on_change: str = "follow",
+        holds: bool = True,
+        clues: list[float] = FAULT,
+    ) -> None:
+        self.clues = clues
+        self.incidents = Incidents(holds=holds, clues=lambda *case, **known: self.clues)
+        self.contract = CONTRACTS[max_blocks, max_flags, on_change]
         self.number = 0
 
     def call(
         self,
         verdict: Verdict = "accept",
-        *traits: str,
+        *traits: Trait,
         result: Any = None,
         args: Any = None,
         session: str | None = None,
@@ -82,7 +111,7 @@ class Tool:
             posterior = {"accept": 0.1, "flag": 0.4, "block": 0.9}[verdict]
         return self.incidents.settle(case, signals, Decision(verdict, posterior, nats, None), learn=learn)
 
-    def calls(self, count: int, verdict: Verdict = "accept", *traits: str, **more: Any) -> list[Settled]:
+    def calls(self, count: int, verdict: Verdict = "accept", *traits: Trait, **more: Any) -> list[Settled]:
         return [self.call(verdict, *traits, **more) for _ in range(count)]
 
     def find(self, id_: str = PRICE) -> Incident:
@@ -102,7 +131,7 @@ def told(settled: list[Settled]) -> list[tuple[int, str]]:
 
 # --- A lasting fault is held ---
 
-LEVEL = "price above its level"
+LEVEL = Trait("level", "price", "above")
 
 
 @pytest.mark.parametrize(("calls", "between", "kept"), [(2, 2, "a"), (3, 2, "f"), (3, 51, "a")])
@@ -114,14 +143,25 @@ def test_a_doubtful_number_is_of_a_change_that_lasted_and_is_not_long_over(calls
     assert verdicts([tool.call("accept", LEVEL, posterior=0.3)]) == kept
 
 
+SOONER = Trait("speed", "", "sooner")
+
+
 def test_retries_of_a_call_that_is_odd_in_passing_teach_nothing() -> None:
     tool = Tool()
     retry: dict[str, Any] = {"args": {"n": 0}, "result": {"x": 1}, "session": "s"}
-    settled = tool.calls(12, "block", "sooner", **retry)
+    settled = tool.calls(12, "block", SOONER, **retry)
 
     assert verdicts(settled) == "b" * 12
-    assert [each.teaches for each in settled] == [True, *[False] * 9, True, True]
-    assert tool.call("block", "sooner", **{**retry, "session": "t"}).teaches
+    assert [each.teaches for each in settled] == [True, *[False] * 9, True, False]  # the eleventh is a poll
+    assert tool.call("block", SOONER, **{**retry, "session": "t"}).teaches
+
+
+def test_a_retry_has_the_graver_verdict() -> None:
+    tool = Tool()
+    retry: dict[str, Any] = {"args": {"n": 0}, "result": {"x": 1}, "session": "s"}
+    settled = [tool.call(verdict, SOONER, **retry) for verdict in ("flag", "accept", "block")]
+
+    assert verdicts(settled) == "ffb"
 
 
 @pytest.mark.parametrize(("max_blocks", "held"), [(0, "f" * 30), (1, "b" + "f" * 29), (3, "bbb" + "f" * 27)])
@@ -156,7 +196,7 @@ def test_a_suspect_with_nothing_that_names_it_is_left_alone() -> None:
 
 
 def test_one_call_is_no_change_that_anybody_is_told_of() -> None:
-    tool = Tool()
+    tool = Tool(clues=GENUINE)
     settled = [tool.call("block", ODD), *tool.calls(3)]
 
     assert told(settled) == []
@@ -207,43 +247,108 @@ def test_errors_and_empty_results_end_nothing(kind: str) -> None:
     assert tool.find().state == "open"
 
 
-def test_a_rare_form_between_ordinary_calls_is_learned_with_its_third_run() -> None:
-    tool, released = Tool(), []
+def test_a_rare_form_between_ordinary_calls_is_a_mode_with_its_third_call() -> None:
+    tool, released = Tool(clues=GENUINE), []
     for _ in range(3):
         tool.calls(10)
-        settled = [tool.call("block", ODD), *tool.calls(2)]
+        settled = [tool.call("flag", ODD), *tool.calls(2)]
         released.append([held.in_full for each in settled for held in each.released])
 
+    # Single ones are learned, thinned, when they are over; the third ends the change, with itself alone held back.
     assert released == [[False], [False], [True]]
-    assert tool.find().state == "mode"  # it is a thing that the tool does
-    assert verdicts(tool.calls(2, "flag", ODD)) == "ff"
+    assert (tool.find().state, tool.find().why) == ("mode", grounds(GENUINE, 1))
+    assert verdicts(tool.calls(2, "flag", OTHER)) == "ff"
+
+
+def test_one_wrong_record_in_twenty_is_no_mode_and_is_not_learned() -> None:
+    tool, settled = Tool(), list[Settled]()
+    for _ in range(10):
+        settled += [tool.call("block", ODD), *tool.calls(19)]
+
+    assert not any(each.released for each in settled)
+    assert tool.find().state == "recovered"
+
+
+def test_what_was_followed_before_is_told_of_again_when_it_lasts_twice_as_long() -> None:
+    """Two calls make a change, then four, then eight."""
+    tool, said = Tool(), []
+    for ends in range(3):
+        said.append(told(tool.calls(9, "block", ODD)))
+        tool.incidents.remember(Incident(PRICE, (ODD,), "what", "block", ends=ends + 1))
+
+    assert said == [[(2, PRICE)], [(4, PRICE)], [(8, PRICE)]]
+
+
+# --- Is it a fault, or has the service changed? ---
+
+
+def test_a_genuine_change_is_followed_with_its_third_call() -> None:
+    tool = Tool(clues=GENUINE)
+    settled = tool.calls(3, "block", ODD)
+
+    assert verdicts(settled) == "ffa"  # P(fault) is below block_at from the first call on, and now below accept_below
+    assert [held.in_full for held in settled[2].released] == [True] * 3
+    assert told(settled) == [(2, PRICE), (3, PRICE)]
+    assert (tool.find().state, tool.find().reviewed, tool.find().why) == ("followed", False, grounds(GENUINE, 1))
+    assert verdicts(tool.calls(5, "accept", ODD)) == "aaaaa"
+
+
+def test_what_may_be_either_is_followed_after_max_flags_calls() -> None:
+    tool = Tool(clues=EITHER, max_flags=10)
+    settled = tool.calls(10, "block", ODD)
+
+    assert verdicts(settled) == "f" * 10
+    assert len(settled[-1].released) == 10
+    assert tool.find().state == "followed"
+    assert tool.find().why.startswith("nobody has reviewed it in 10 calls")
+
+
+def test_a_fault_is_held_without_end() -> None:
+    tool = Tool(max_flags=4)
+
+    assert verdicts(tool.calls(200, "block", ODD)) == "bbb" + "f" * 197
     assert tool.find().state == "open"
 
 
-def test_what_was_a_mode_before_is_told_of_again_when_it_lasts_twice_as_long() -> None:
-    """Two calls make a change, then four, then eight."""
-    tool, said = Tool(), []
-    for _ in range(3):
-        for _ in range(2):
-            tool.calls(1, "block", ODD)
-            tool.calls(40)
-        said.append(told(tool.calls(9, "block", ODD)))
-        tool.calls(60)
-        tool.find().state = "mode"
-        tool.find().modes = len(said)
+@pytest.mark.parametrize("kind", [GENUINE, EITHER])
+def test_on_change_hold_holds_what_is_genuine_too(kind: list[float]) -> None:
+    tool = Tool(clues=kind, max_flags=4, on_change="hold")
 
-    # Two single calls came before each time: the second of them was told of at first, and none later.
-    assert [moved[:1] for moved in said] == [[(1, PRICE)], [(2, PRICE)], [(6, PRICE)]]
+    assert verdicts(tool.calls(60, "flag", ODD)) == "f" * 60
 
 
-def test_a_fault_that_replaces_the_answers_is_no_mode_however_often_it_pauses() -> None:
-    """Thirty of its calls to two of the old form: the old one is what has become rare."""
-    tool, settled = Tool(), list[Settled]()
-    for _ in range(6):
-        settled += [*tool.calls(30, "block", ODD), *tool.calls(2)]
+def test_a_broken_declaration_is_never_followed() -> None:
+    tool = Tool(clues=GENUINE, max_flags=4)
 
-    assert not any(held.in_full for each in settled for held in each.released)
-    assert tool.find().state == "recovered"
+    assert verdicts(tool.calls(40, "block", ODD, declared=True)) == "b" * 40
+
+
+def test_beside_a_recent_fault_nothing_is_followed() -> None:
+    tool = Tool()
+    tool.calls(4, "block", KEY)
+    tool.clues = GENUINE
+    beside = tool.calls(20, "flag", ODD)
+    later = tool.call("flag", ODD)
+
+    assert verdicts(beside) == "f" * 20
+    assert later.verdict == "accept"
+
+
+def test_a_followed_change_can_be_rejected_and_blocks_then() -> None:
+    tool = Tool(clues=GENUINE)
+    tool.calls(3, "flag", ODD)
+    tool.incidents.decide(tool.find(), "fault")
+
+    assert verdicts(tool.calls(3, "accept", ODD)) == "bbb"
+
+
+def test_of_the_memory_from_before_the_latest_two_are_kept() -> None:
+    tool = Tool()
+    for trait in (ODD, OTHER, KEY):
+        tool.call("flag", trait)
+        tool.incidents.keep_before(tool.find(incident_id("get_price", trait)), str(trait).encode())
+
+    assert [incident.before for incident in tool.incidents] == [b"", str(OTHER).encode(), str(KEY).encode()]
 
 
 # --- The same call again ---
@@ -256,11 +361,21 @@ def test_the_same_call_with_the_same_result_has_the_verdict_it_had() -> None:
     tool.calls(3, "block", ODD)
     again = [tool.call(verdict, ODD, **asked) for verdict in ("accept", "flag", "block")]
 
-    assert [(each.verdict, each.posterior, each.asked, each.teaches) for each in again] == [
-        ("block", 0.9, 1, False), ("block", 0.9, 2, False), ("block", 0.9, 3, False),
+    assert [(each.verdict, each.asked, each.teaches) for each in again] == [
+        ("block", 1, False), ("block", 2, False), ("block", 3, False),
     ]  # fmt: skip
     assert all(each.incident is first.incident for each in again)
-    assert (tool.find().calls, tool.find().blocked) == (4, 1)
+    assert (tool.find().calls, tool.find().judged, tool.find().blocked) == (7, 4, 1)
+
+
+def test_a_call_that_comes_again_after_others_is_a_poll_and_no_retry() -> None:
+    tool = Tool()
+    asked: dict[str, Any] = {"args": {"sku": "A"}, "result": {"price": 9e6}}
+    tool.call("block", ODD, **asked)
+    tool.calls(8, "block", ODD)
+    again = tool.call("block", ODD, **asked)
+
+    assert (again.asked, tool.find().judged) == (0, 10)
 
 
 @pytest.mark.parametrize(
@@ -334,22 +449,12 @@ def test_an_adoption_can_be_taken_back() -> None:
     assert verdicts(tool.calls(2, "flag", ODD)) == "bb"
 
 
-@pytest.mark.parametrize("after", [1, 4])
-def test_after_so_many_calls_it_is_adopted_where_the_profile_says_so(after: int) -> None:
-    tool = Tool(adopt_after=after)
-    settled = tool.calls(after, "block", ODD)
-
-    assert [len(each.released) for each in settled] == [0] * (after - 1) + [after]
-    assert (tool.find().state, tool.find().reviewed) == ("adopted", False)
-    assert told(settled)[-1:] == ([(after, PRICE)] if after > 1 else [])
-
-
 def test_it_is_told_of_also_where_the_results_were_too_large_to_be_held_back() -> None:
-    tool = Tool(adopt_after=4)
-    settled = tool.calls(4, "block", ODD, result="x" * 20_000)
+    tool = Tool(clues=GENUINE)
+    settled = tool.calls(3, "flag", ODD, result="x" * 20_000)
 
-    assert tool.find().state == "adopted"
-    assert told(settled) == [(2, PRICE), (4, PRICE)]
+    assert tool.find().state == "followed"
+    assert told(settled) == [(2, PRICE), (3, PRICE)]
 
 
 def test_learn_false_leaves_an_adopted_change_as_it_is() -> None:
@@ -387,7 +492,7 @@ def test_what_was_kept_is_gone_on_with() -> None:
         tool.calls(1, "flag", ODD, session="s2")
         tool.calls(2, "flag", KEY)
     data = encode_incidents(parted.incidents)
-    parted.incidents = Incidents()
+    parted.incidents = Incidents(clues=parted.incidents._clues)
     restore_incidents(parted.incidents, data)
 
     assert encode_incidents(parted.incidents) == data
@@ -414,7 +519,7 @@ def test_where_nothing_was_odd_nothing_is_kept() -> None:
 @pytest.mark.parametrize(
     "data",
     [7, [], {}, {"incidents": []}, {"incidents": [{}], "same": []}, {"incidents": 3, "same": 3}, {"~Pool": {}},
-     {"incidents": [], "same": [[1]]}, {"incidents": [], "same": [["a", 1, "id", "block", 0.5, None, 0]]}],
+     {"incidents": [], "same": [[1]]}, {"incidents": [], "same": [["a", 1, "id", "block", None, 1, 0]]}],
 )  # fmt: skip
 def test_what_is_damaged_is_refused_whole(data: Any) -> None:
     incidents = Incidents()
@@ -426,7 +531,7 @@ def test_what_is_damaged_is_refused_whole(data: Any) -> None:
 @pytest.mark.parametrize(
     ("field", "value"),
     [("state", "gone"), ("verdict", 7), ("calls", -1), ("calls", "1"), ("calls", True), ("run", 1.5), ("told", 1),
-     ("id", 7), ("traits", [1]), ("sessions", "abc"), ("what", None)],
+     ("id", 7), ("traits", [1]), ("clues", [2.5]), ("answers", 7), ("what", None), ("before", "x")],
 )  # fmt: skip
 def test_a_damaged_field_is_refused(field: str, value: Any) -> None:
     tool = Tool()
@@ -448,6 +553,8 @@ def change(state: Any, *, reviewed: bool = False, id_: str = PRICE) -> Change:
         (change("recovered"), "ff", "open"),
         (change("fault", reviewed=True), "bb", "fault"),
         (change("adopted", reviewed=True), "aa", "adopted"),
+        (change("followed"), "aa", "followed"),
+        (change("mode"), "aa", "mode"),
     ],
 )
 @pytest.mark.parametrize("known", [False, True])
@@ -455,26 +562,18 @@ def test_the_log_says_more_than_the_document(on_record: Change, after: str, stat
     tool = Tool(max_blocks=0)
     if known:
         tool.calls(2, "flag", ODD)
-    follow_changes(tool.incidents, [on_record])
+    follow_changes(tool.incidents, [on_record], None)
 
-    verdict: Verdict = "accept" if state in ("adopted", "fault") else "flag"
+    verdict: Verdict = "accept" if state in ("adopted", "followed", "mode", "fault") else "flag"
     assert verdicts(tool.calls(2, verdict, ODD)) == after
     assert (tool.find().state, tool.find().told) == (state, True)
-
-
-def test_a_mode_on_record_is_nothing_to_look_for() -> None:
-    tool = Tool()
-    tool.calls(2, "flag", ODD)
-    follow_changes(tool.incidents, [change("mode"), change("mode", id_="ffffffffffff")])
-
-    assert [incident.state for incident in tool.incidents] == ["mode"]
-    assert verdicts(tool.calls(3)) == "aaa"
 
 
 # --- Any sequence ---
 
 TRAITS = st.lists(
-    st.sampled_from([ODD, OTHER, KEY, "echo of sku", "long", *(f"missing f{n}" for n in range(40))]), max_size=20
+    st.sampled_from([ODD, OTHER, KEY, Trait("size", "", "long"), *(Trait("lost", f"f{n}", "str") for n in range(40))]),
+    max_size=20,
 )
 CALLS = st.tuples(
     st.sampled_from(["accept", "flag", "block"]), TRAITS, st.integers(0, 3), st.integers(0, 3),
@@ -487,19 +586,20 @@ RESTARTS = st.none()
 @given(
     steps=st.lists(CALLS | DECISIONS | RESTARTS, max_size=60),
     max_blocks=st.sampled_from([0, 1, 3]),
-    adopt_after=st.sampled_from([None, 1, 4]),
+    on_change=st.sampled_from(["follow", "hold"]),
+    kinds=st.lists(st.sampled_from([FAULT, GENUINE, EITHER]), min_size=1, max_size=5),
     holds=st.booleans(),
 )
 def test_any_sequence_is_bounded_and_its_states_are_legal(
-    steps: list[Any], max_blocks: int, adopt_after: int | None, holds: bool
+    steps: list[Any], max_blocks: int, on_change: str, kinds: list[list[float]], holds: bool
 ) -> None:
-    tool = Tool(max_blocks=max_blocks, adopt_after=adopt_after, holds=holds)
-    for step in steps:
+    tool = Tool(max_blocks=max_blocks, max_flags=4, on_change=on_change, holds=holds)
+    for number, step in enumerate(steps):
+        tool.clues = kinds[number % len(kinds)]
         known = list(tool.incidents)
-        before = {incident.id: incident.state for incident in known}
         kept = encode_incidents(tool.incidents)
         if step is None:
-            tool.incidents = Incidents(holds=holds)
+            tool.incidents = Incidents(holds=holds, clues=lambda *case, **known: tool.clues)
             if kept is not None:
                 restore_incidents(tool.incidents, kept)
             assert encode_incidents(tool.incidents) == kept
@@ -512,7 +612,7 @@ def test_any_sequence_is_bounded_and_its_states_are_legal(
             settled = tool.call(
                 verdict, *traits, args=args, result={"r": result}, session=session, is_error=is_error, learn=learn
             )
-            if not learn and "adopted" not in before.values():  # those are waived, see above
+            if not learn:
                 assert encode_incidents(tool.incidents) == kept
             if verdict == "accept" and settled.verdict != "accept":
                 assert settled.incident is not None
@@ -533,7 +633,7 @@ def sound(incidents: Incidents) -> None:
         assert incident.state != "mode" or not incident.run
         assert len(incident.held) <= MAX_HELD
         assert len(incident.traits) <= MAX_TRAITS
-        assert len(incident.sessions) <= MAX_SESSIONS
+        assert len(incident.answers) <= MAX_ANSWERS
         assert incident.blocked <= incident.calls
         assert incidents.find(incident.id) is incident
 
@@ -541,7 +641,7 @@ def sound(incidents: Incidents) -> None:
 def test_thousands_of_kinds_of_oddness_are_bounded() -> None:
     tool = Tool()
     for number in range(3_000):
-        tool.call("flag", f"missing f{number}")
+        tool.call("flag", Trait("lost", f"f{number}", "str"))
         if number % 3 == 0:
             tool.incidents.decide(next(iter(tool.incidents)), "fault")
     sound(tool.incidents)

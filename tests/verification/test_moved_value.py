@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from agentguard import VerificationEngine
+from agentguard.verification.types import Trait
 
 CITIES = ("Ada", "Bonn", "Cork", "Delft")
 
@@ -36,7 +37,7 @@ def test_a_number_that_moves_as_its_moves_go_is_as_usual_and_one_ten_times_off_i
     assert not usual.signals["moved_value"].fired
     moved = far.signals["moved_value"]
     assert (moved.fired, moved.detail) == (True, "amount moved far from its level under these arguments")
-    assert moved.traits == ("moved amount",)
+    assert moved.traits == (Trait("level", "amount", "moved"),)
     assert moved.likelihood_ratio > 4.5  # beyond three sigma
     assert far.posterior > usual.posterior
 

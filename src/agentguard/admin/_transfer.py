@@ -29,7 +29,7 @@ from agentguard.stores import Delta, Store
 from agentguard.stores._base import Record, encode
 from agentguard.verification._audit import AUDIT, MOST_NATS, is_share
 from agentguard.verification._census import MAX_COUNT, added, check_counts, is_count
-from agentguard.verification._changes import CHANGES, read_change_event
+from agentguard.verification._changes import CHANGES, read_change_event, read_traits
 from agentguard.verification._incidents import Incidents
 from agentguard.verification._persistence import FEEDBACK, VERSION, document_name, sayable
 from agentguard.verification._snapshot import restore_incidents
@@ -361,7 +361,7 @@ def check_event(kind: str, event: Any) -> None:
         "fired": isinstance(fired, list | tuple) and all(isinstance(name, str) for name in fired),
         "nats": nats is None or (isinstance(nats, Mapping) and all(map(_is_evidence, nats.values()))),
         "said": said is None or (isinstance(said, Mapping) and all(isinstance(word, str) for word in said.values())),
-        "traits": traits is None or (isinstance(traits, list | tuple) and all(isinstance(one, str) for one in traits)),
+        "traits": traits is None or read_traits(traits) is not None,
         **{name: event.get(name) is None or is_share(event[name]) for name in shares},
     }
     if kind == FEEDBACK:

@@ -18,6 +18,7 @@ from agentguard.stores import Store
 from agentguard.verification import ToolProfile, VerificationEngine
 from agentguard.verification._changes import Change, ChangeLog
 from agentguard.verification.profile import ProfileIndex
+from agentguard.verification.types import Trait
 
 _log = logging.getLogger("agentguard")
 
@@ -237,7 +238,9 @@ class Guarding:
 
     def _tell(self, difference: Difference, state: Literal["open", "recovered"]) -> None:
         if self._changes is not None:
-            self._changes.tell(difference.id, difference.listing, state, difference.what, (difference.kind,))
+            self._changes.tell(
+                difference.id, difference.listing, state, difference.what, (Trait("declared", difference.kind),)
+            )
 
     def _decided(self, change: Change) -> None:
         """Go along with what a reviewer has said of a tool's change: it is accepted as it is listed now, or refused."""

@@ -14,6 +14,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 from agentguard.errors import ConfigurationError
 from agentguard.verification._incidents import incident_id
+from agentguard.verification.types import Trait
 
 Tool = Mapping[str, Any]
 
@@ -122,7 +123,7 @@ def differences(
 
 
 def _difference(name: str, kind: Literal["changed", "new", "missing"], what: str, entry: Any) -> Difference:
-    return Difference(name, kind, what, incident_id(f"{name}{_LISTING}", f"{kind} {_digest(entry)}"))
+    return Difference(name, kind, what, incident_id(f"{name}{_LISTING}", Trait("declared", kind, _digest(entry))))
 
 
 class Pin:

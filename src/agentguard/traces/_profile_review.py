@@ -176,7 +176,7 @@ _BOUNDS: Final[dict[str, Effect]] = {
     "min_response_length": "stricter", "max_response_length": "looser",
     "minimum": "stricter", "exclusiveMinimum": "stricter", "minLength": "stricter", "minItems": "stricter",
     "minProperties": "stricter",
-    "max_blocks": "stricter",
+    "max_blocks": "stricter", "max_flags": "stricter",
     "maximum": "looser", "exclusiveMaximum": "looser", "maxLength": "looser", "maxItems": "looser",
     "maxProperties": "looser",
 }  # fmt: skip
@@ -287,12 +287,10 @@ def _kind(was_there: bool, is_there: bool) -> Kind:
 
 
 def _effect_of_value(field: str, old: Any, new: Any) -> Effect:
-    if field == "on_error":
-        return "stricter" if new == "closed" else "looser"
+    if field in ("on_error", "on_change"):
+        return "stricter" if new in ("closed", "hold") else "looser"
     if field in _SWITCHES:
         return _SWITCHES[field] if new else _OPPOSITE[_SWITCHES[field]]
-    if field == "adopt_after":  # without it nothing is adopted unreviewed
-        return "looser" if old is None or (new is not None and new < old) else "stricter"
     if field in _BOUNDS:
         if old is None or new is None:
             return "stricter" if old is None else "looser"

@@ -13,7 +13,7 @@ from .profile import (
     load_profiles,
 )
 from .signals import Abstain, Broken, Kept, Measured, Past, Signal
-from .types import Feedback, Settings, SignalResult, ToolCall, VerificationResult, VerificationTier
+from .types import Feedback, Settings, SignalResult, ToolCall, Trait, VerificationResult, VerificationTier
 
 __all__ = [
     "Abstain",
@@ -33,6 +33,7 @@ __all__ = [
     "SignalResult",
     "ToolCall",
     "ToolProfile",
+    "Trait",
     "VerificationEngine",
     "VerificationResult",
     "VerificationTier",

@@ -16,8 +16,9 @@ from agentguard.stores import Store
 from agentguard.stores._base import Record
 from agentguard.stores._flusher import Outbox
 from agentguard.verification._calibration import DECLARED
+from agentguard.verification._changes import read_traits
 from agentguard.verification._incidents import lead_traits, spoken_traits
-from agentguard.verification.types import VERDICTS, Verdict, VerificationResult
+from agentguard.verification.types import VERDICTS, Trait, Verdict, VerificationResult
 
 AUDIT = "audit"
 MOST_NATS = 1e6  # no engine says more: the logarithm of no double is beyond 750
@@ -44,13 +45,13 @@ class Judged(NamedTuple):
     nats: Mapping[str, float]
     propensity: float
     said: Mapping[str, str] = {}
-    traits: tuple[str, ...] = ()
+    traits: tuple[Trait, ...] = ()
     change: str | None = None
 
     def as_event(self) -> dict[str, Any]:
         """Plain data for the store."""
         event = {**self._asdict(), "fired": list(self.fired), "nats": dict(self.nats), "said": dict(self.said)}
-        return {**event, "traits": list(self.traits)}
+        return {**event, "traits": [list(trait) for trait in self.traits]}
 
 
 class AuditRecord(NamedTuple):
@@ -78,7 +79,7 @@ def audit_record(record: Record) -> AuditRecord | None:
     session_id, false_block_p = event.get("session_id"), event.get("false_block_p")
     said, traits, change = event.get("said"), event.get("traits"), event.get("change")
     said = {str(name): str(text) for name, text in said.items()} if isinstance(said, Mapping) else {}
-    traits = tuple(map(str, traits)) if isinstance(traits, (list, tuple)) else ()
+    traits = read_traits(traits) or ()
     usable = (
         verdict in VERDICTS
         and all(map(is_share, (prior, posterior, propensity)))

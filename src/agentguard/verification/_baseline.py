@@ -8,6 +8,7 @@ from typing import Final
 
 from agentguard.verification._arguments import Arguments
 from agentguard.verification._canonical import digest
+from agentguard.verification._causes import says_canned
 from agentguard.verification._document import Document
 from agentguard.verification._keys import KeyHistory, Keys, numbers_of
 from agentguard.verification._pool import SHORTEST_OWNED, Between, Pool, outermost_form
@@ -33,6 +34,7 @@ WELL_KNOWN: Final = 256  # results, after which what is as usual is sampled
 ONE_IN: Final = 4  # results as usual of a well-known tool that are learned
 PACKED_EVERY: Final = 64  # calls
 SHORTEST_MS: Final = 0.5  # what is shorter is taken for as long: its differences are those of the machine
+CANNED_LOOKED_FOR: Final = 256  # results, in which words of mocks are looked for
 NOT_LETTERS = re.compile(r"[^A-Za-z]+")
 
 
@@ -40,11 +42,11 @@ class ToolMemory:
     """One tool: forms by kind, numbers by path, argument keys, sessions, and how its signals usually are."""
 
     __slots__ = (
-        "across", "after", "broken", "charts", "clocks", "contracts", "count", "cut_objects", "cut_off", "drift",
-        "echoed_rows", "empties", "endings", "error_forms", "errors", "foreign", "foreign_known", "foreign_sister",
-        "foreign_tool", "forms", "id", "keys", "kinds", "latency", "lengths", "levels", "measured", "pool", "quiet",
-        "relations", "repeats", "reverts", "scores", "session_changes", "shapes", "stuck", "surprises", "suspects",
-        "thinned", "unclosed", "voice", "within",
+        "across", "after", "broken", "canned", "charts", "clocks", "contracts", "count", "cut_objects", "cut_off",
+        "drift", "echoed_rows", "empties", "endings", "error_forms", "errors", "foreign", "foreign_known",
+        "foreign_sister", "foreign_tool", "forms", "id", "keys", "kinds", "latency", "lengths", "levels", "measured",
+        "pool", "quiet", "relations", "repeats", "reverts", "scores", "session_changes", "shapes", "stuck",
+        "surprises", "suspects", "thinned", "unclosed", "voice", "within",
     )  # fmt: skip
 
     def __init__(self, tool: str, pool: Pool) -> None:
@@ -55,6 +57,7 @@ class ToolMemory:
         self.error_forms = Categories()
         self.empties = Rate()
         self.broken = Rate()
+        self.canned = False  # its genuine results have words of mocks
         self.kinds = Categories()  # of the results that are neither errors nor empty
         self.shapes: dict[str, Shape] = {}
         self.lengths: dict[str, Ring] = {}
@@ -130,6 +133,8 @@ class ToolMemory:
             history = self.keys.by_key.get(arguments.key)
             if history is None or document.digest not in history.results:
                 self._learn_form(document)
+            if not self.canned and self.count <= CANNED_LOOKED_FOR:
+                self.canned = says_canned(document.text)
         self._learn_key(document, arguments, session_id, between, has_form, sampled_out)
 
     def note(self, document: Document, arguments: Arguments, session: int = 0) -> None:
@@ -304,6 +309,21 @@ class ToolMemory:
         least = student_t4_tail(sqrt(furthest / (1.0 + 1.0 / history.seen)))
         return -log(min(least * (1.0 + 0.5 * (len(moved) - 1)), 1.0)), furthest_path
 
+    @property
+    def has_records(self) -> bool:
+        """Most results have fields."""
+        kinds = self.kinds.counts
+        shape = self.shapes.get(max(kinds, key=kinds.__getitem__)) if kinds else None
+        return shape is not None and any(isinstance(fact, tuple) for fact in shape.usual)
+
+    def usual_fields(self) -> frozenset[str]:
+        """The names of the fields that most results of the usual kind have."""
+        kinds = self.kinds.counts
+        shape = self.shapes.get(max(kinds, key=kinds.__getitem__)) if kinds else None
+        facts = () if shape is None else shape.usual
+        paths = [fact[0].removesuffix("[]") for fact in facts if isinstance(fact, tuple)]
+        return frozenset(path.rpartition(".")[2] for path in paths) - {""}
+
     def has_form(self, document: Document) -> bool:
         """Results of this tool had these outermost keys before or, of text without keys, this kind."""
         form = outermost_form(document)
@@ -327,10 +347,10 @@ class ToolMemory:
 
     @property
     def gives_text(self) -> bool:
-        """Half of the results or more are texts, and one in ten or more is free: pages, source files, shell output."""
+        """Half of the results or more are texts, and about one in twenty or more is free: pages, source files, logs."""
         counts, total = self.kinds.counts, max(self.kinds.total, 1)
         free = counts.get("prose", 0)
-        return 10 * free >= total and 2 * (free + counts.get("keyed", 0) + counts.get("list", 0)) >= total
+        return 20 * (free + 1) >= total + 2 and 2 * (free + counts.get("keyed", 0) + counts.get("list", 0)) >= total
 
     def is_known(self, document: Document) -> bool:
         """This very result was learned before from this tool."""

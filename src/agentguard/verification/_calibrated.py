@@ -10,13 +10,12 @@ from agentguard.verification._baseline import ONE_IN, OWN_FLOOR, OWN_PRIOR, WELL
 from agentguard.verification._case import Case
 from agentguard.verification._checks import TIERS, LearnedCheck
 from agentguard.verification._decision import SURE, alarmed, false_block_p, verdict_of
-from agentguard.verification._incidents import is_level
 from agentguard.verification._method import Check, Decision
 from agentguard.verification._pool import Pool, session_of
 from agentguard.verification._relations import Relation
 from agentguard.verification.evidence import DEFAULT_RATIOS, added, breaks_a_declaration
 from agentguard.verification.statistics import Rate, Surprises
-from agentguard.verification.types import SignalResult, VerificationTier
+from agentguard.verification.types import SignalResult, Trait, VerificationTier
 
 PROMOTION: Final = 6  # suspects in a row that are a new mode
 FLAGGED_WEIGHT: Final = 0.3  # share of flagged calls that are learned
@@ -108,13 +107,13 @@ class Calibrated:
             with self.pool.lock:
                 self.pool.calls.push(case.call.session_id, case.memory.id, case.document.digest, case.arguments.marks)
 
-    def adopt(self, memory: ToolMemory, traits: Iterable[str]) -> None:
+    def adopt(self, memory: ToolMemory, traits: Iterable[Trait]) -> None:
         """Begin the levels of numbers anew that a genuine change has moved; a result that it repeats is genuine too."""
         memory.stuck.adopt()
-        for trait in filter(is_level, traits):
-            path = trait.removeprefix("moved ").removesuffix(" above its level").removesuffix(" below its level")
-            for levels in (memory.levels, memory.charts, memory.within):
-                levels.pop(path, None)
+        for trait in traits:
+            if trait.kind == "level":
+                for levels in (memory.levels, memory.charts, memory.within):
+                    levels.pop(trait.path, None)
 
     def learn(self, case: Case, signals: dict[str, SignalResult], decision: Decision, *, trusted: bool = False) -> None:
         """Remember how unusual the call was, and learn from it as far as it is believed.

@@ -14,6 +14,7 @@ from agentguard.verification._pool import Between
 from agentguard.verification._read_back import Reading
 from agentguard.verification.types import Settings, ToolCall
 
+POLLED: Final = 8  # calls with the same arguments, from which on they are polled
 _NONE: Final[Mapping[str, float]] = {}
 _NOWHERE: Final[frozenset[str]] = frozenset()
 
@@ -82,6 +83,13 @@ class Case:
             states = "".join([f"\0{reading.kind} {reading.state}" for reading in self.readings])
             key = blake2b(key + states.encode(), digest_size=16).digest()
         return key, self.document.digest
+
+    @property
+    def is_polled(self) -> bool:
+        """These arguments are asked all the time: the same call again is no retry."""
+        keys = getattr(self.memory, "keys", None)
+        history = None if keys is None else keys.by_key.get(self.arguments.key)
+        return history is not None and history.count >= POLLED
 
     @property
     def vouched(self) -> frozenset[str]:

@@ -37,6 +37,7 @@ from agentguard import _forks as forks
 from agentguard.errors import DataError, StoreError
 from agentguard.stores import MemoryStore, Store
 from agentguard.stores._base import Record
+from agentguard.verification.types import Trait
 
 #: The kind of the events in the store's log.
 CHANGES: Final = "changes"
@@ -86,7 +87,7 @@ class Change(NamedTuple):
     tool: str
     state: ChangeState
     what: str
-    traits: tuple[str, ...]
+    traits: tuple[Trait, ...]
     opened: float
     since: float
     calls: int
@@ -112,10 +113,21 @@ class ChangeEvent(NamedTuple):
     state: ChangeState
     by: str
     what: str
-    traits: tuple[str, ...]
+    traits: tuple[Trait, ...]
     reviews: int = 0
     label: int = 0
     why: str = ""
+
+
+def read_traits(value: Any) -> tuple[Trait, ...] | None:
+    """The traits in an event, at most 16 with at most 1,000 characters a text; None where they are none."""
+    if not isinstance(value, (list, tuple)):
+        return None
+    try:
+        traits = [Trait.read(trait) for trait in value[:MAX_TRAITS]]
+    except ValueError:
+        return None
+    return tuple([trait._replace(path=trait.path[:MAX_WORDS], what=trait.what[:MAX_WORDS]) for trait in traits])
 
 
 def read_change_event(record: Record) -> ChangeEvent | None:
@@ -127,13 +139,14 @@ def read_change_event(record: Record) -> ChangeEvent | None:
     texts = all(isinstance(text, str) and 0 < len(text) <= MAX_WORDS for text in (id_, tool))
     if not texts or state not in STATES or not all(isinstance(text, str) for text in (what, why, by)):
         return None
-    if not isinstance(traits, (list, tuple)) or not all(isinstance(trait, str) for trait in traits):
+    traits = read_traits(traits)
+    if traits is None:
         return None
     if not all(type(number) is int and number >= 0 for number in (reviews, label)):
         return None
     return ChangeEvent(
         record.sequence, record.at, cast(str, id_), cast(str, tool), cast(ChangeState, state), by, what[:MAX_WORDS],
-        tuple(trait[:MAX_WORDS] for trait in traits[:MAX_TRAITS]), reviews, label, why[:MAX_WORDS],
+        traits, reviews, label, why[:MAX_WORDS],
     )  # fmt: skip
 
 
@@ -143,7 +156,7 @@ def change_event(
     state: ChangeState,
     by: str = "engine",
     what: str = "",
-    traits: Iterable[str] = (),
+    traits: Iterable[Trait] = (),
     *,
     reviews: int = 0,
     label: int = 0,
@@ -152,7 +165,7 @@ def change_event(
     """An event for the log; ``what`` and ``traits`` are given with a change's first. See ``ChangeEvent``."""
     event: dict[str, Any] = {"change": id_, "tool": tool, "state": state, "by": by}
     if what:
-        event |= {"what": what, "traits": list(traits)}
+        event |= {"what": what, "traits": [list(trait) for trait in traits]}
     if reviews:
         event["reviews"] = reviews
     if label:
@@ -280,7 +293,7 @@ class _Note(NamedTuple):
     tool: str
     state: ChangeState
     what: str
-    traits: tuple[str, ...]
+    traits: tuple[Trait, ...]
     reviews: int
     label: int
     reviewed: bool = False
@@ -348,7 +361,9 @@ class ChangeLog:
             life = self._lives.get(id_)
             return None if life is None else life.change
 
-    def tell(self, id_: str, tool: str, state: ChangeState, what: str, traits: Iterable[str], *, why: str = "") -> None:
+    def tell(
+        self, id_: str, tool: str, state: ChangeState, what: str, traits: Iterable[Trait], *, why: str = ""
+    ) -> None:
         """Write that a change has a new state, and ``why`` it is followed, unless another worker does; never raises."""
         note = _Note(id_, tool, state, what, tuple(traits), 0, 0, why=why)
         if not self._put(note):
@@ -361,7 +376,7 @@ class ChangeLog:
             self.announce()
 
     def note_label(
-        self, id_: str, tool: str, state: ChangeState, what: str, traits: Iterable[str], label: int, at: float = inf
+        self, id_: str, tool: str, state: ChangeState, what: str, traits: Iterable[Trait], label: int, at: float = inf
     ) -> bool:
         """Take note of a label that decides what a change is, to be written with the next flush.
 
@@ -490,7 +505,7 @@ class ChangeLog:
                     left.add(note.id)
                     continue
                 self._store.append(CHANGES, note.event())
-                if note.state == "followed":
+                if note.state in ("followed", "mode"):
                     self._say_followed(note)
                 self._claimed.discard(key)
                 self._refused.pop(key, None)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from agentguard.verification._case import Case
-from agentguard.verification._incidents import Settled
+from agentguard.verification._incidents import ENDED, Settled
 from agentguard.verification._method import Decision
 from agentguard.verification.evidence import breaks_a_declaration
 from agentguard.verification.statistics import TOOL_WEIGHT, Surprises
@@ -111,6 +111,8 @@ def why_not_as_posterior(case: Case, signals: dict[str, SignalResult], decision:
     ``decision`` is what was made of the signals, ``settled`` what became of it, given what came before the call.
     """
     verdict, incident = settled.verdict, settled.incident
+    if incident is not None and incident.state in ENDED:
+        return f"change {incident.id} is followed from this call on: {incident.why}"
     if verdict == "accept" and decision.posterior < case.settings.accept_below:
         return ""  # nearly every call
     done = DONE[verdict]
@@ -120,7 +122,9 @@ def why_not_as_posterior(case: Case, signals: dict[str, SignalResult], decision:
     if incident is not None and incident.state == "fault" and verdict == "block":
         return f"blocked as every call like it: a reviewer has found change {incident.id} to be a fault"
     if incident is not None and decision.verdict == "block" and verdict == "flag":
-        most = case.contract.profile.max_blocks
+        most, p, block_at = case.contract.profile.max_blocks, incident.p_fault, case.settings.block_at
+        if p < block_at:
+            return f"flagged and not blocked: P(fault) of change {incident.id} is {p:.2f}, below {block_at:g}"
         return f"flagged and not blocked: change {incident.id} is known, and max_blocks is {most}"
     if incident is not None and verdict != decision.verdict:
         return f"{done} as the calls before it that were odd in the same way, change {incident.id}"

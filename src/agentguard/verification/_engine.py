@@ -20,6 +20,7 @@ from agentguard.verification._changes import Change, changes_in, find_change
 from agentguard.verification._checks._content import CONTENT
 from agentguard.verification._checks._read_back import READ_BACK
 from agentguard.verification._contract import Contract
+from agentguard.verification._incidents import ENDED
 from agentguard.verification._judging import CallRead, judge, read_under, teach
 from agentguard.verification._method import Method
 from agentguard.verification._own_signals import Lineup, own_signal
@@ -28,7 +29,7 @@ from agentguard.verification._read_back import ReadBack, Reading
 from agentguard.verification._reference import MIN_CALLS, Reference
 from agentguard.verification._reference import adapted as adapted_by_the_document
 from agentguard.verification._registry import Registry, ToolState
-from agentguard.verification._snapshot import incident_of
+from agentguard.verification._snapshot import incident_of, packed, undo
 from agentguard.verification._state import reset
 from agentguard.verification.evidence import DEFAULT_RATIOS
 from agentguard.verification.profile import ToolProfile, in_order, parse_profile, profiles_in
@@ -255,7 +256,9 @@ class VerificationEngine:
         # Tell of changes, and put the verdict on record.
         call = one.call
         for incident in moved:
-            self._persistence.changes.tell(incident.id, call.tool, incident.state, incident.what, incident.traits)
+            self._persistence.changes.tell(
+                incident.id, call.tool, incident.state, incident.what, incident.traits, why=incident.why
+            )
         kept = None if self._keep_reviewed is None else partial(_redacted_call, call)
         read_back = [reading.as_dict() for reading in readings]
         return self._audit.put(
@@ -351,6 +354,8 @@ class VerificationEngine:
     def reject(self, change: Change | str) -> Change:
         """Take a change for a fault: calls like it are blocked from now on.
 
+        Where it was taken for genuine, the tool's memory from before is restored, while that is kept.
+
         Raises:
             DataError: where there is no such change, or several begin so.
             StoreError: where it cannot be kept; nothing is decided then.
@@ -386,8 +391,7 @@ class VerificationEngine:
         with state.lock:
             incident = state.incidents.find(change.id)
             if incident is None:
-                if change.state != "mode":
-                    state.incidents.remember(incident_of(change))
+                state.incidents.remember(incident_of(change))
                 return
             incident.told = True
             if incident.state == change.state:
@@ -395,11 +399,16 @@ class VerificationEngine:
             if incident.run and change.state == "recovered":  # it goes on here: the next call like it says so
                 incident.state = "recovered"
                 return
+            if change.state == "fault" and incident.before:
+                undo(incident, state.memory)
+                state.changed = True
+            elif change.state in ENDED and incident.state not in ENDED and self._method.holds:
+                state.incidents.keep_before(incident, packed(state.memory))
             released = state.incidents.decide(incident, change.state, reviewed=change.reviewed)
             if change.state == "adopted" and not self._method.holds and len(released) >= MIN_CALLS:
                 # A document's charts go by all calls that ever were: after a change that is meant they begin anew.
                 state.memory = self._method.new_memory(change.tool)
-            if change.state == "adopted":
+            if change.state in ENDED:
                 self._method.adopt(state.memory, incident.traits)
             for held in released:
                 held.case.memory = state.memory

@@ -1,71 +1,71 @@
-"""Faults that last: suspects that are odd in the same way are one incident, which teaches nothing until it ends.
+"""Changes of one tool: suspects that are odd in the same way are one change, which teaches nothing until it ends.
 
 ::
 
-    call ── judged ──▶ this very call, with this very result, was a suspect before? ── yes ──▶ the verdict it had
+    call ── judged ──▶ just asked, with this very result? ── yes ──▶ the graver of both verdicts; teaches nothing
                           │ no
                           ▼
-            odd in a way that was odd before? ── yes ──▶ the verdict of that incident; held back, not learned
-                          │ no
+            odd, or as odd as an open change is? ── no ──▶ ordinary: learned; two in a row end the runs under way
+                          │ yes
                           ▼
-            suspect? ── yes ──▶ an incident of one call begins ── calls like it ──▶ it is told of
-                          │ no
-                          ▼
-            ordinary: learned; two of them in a row end the runs that are under way
+            its change begins or goes on; the call is held back and counts in P(fault | change), see ``_causes``
 
-One call and the thousandth look alike because nothing is learned from either. What tells a change that *replaces* a
-tool's answers from a mode *beside* them is what comes between: a mode has ordinary calls between its runs, again and
-again. What an ended run leaves behind:
+The states, and what becomes of a call in each::
 
-================================== ============================================================================
-one or two calls                   learned, thinned as single suspects are: a bad one must not become the norm
-more                               nothing: the incident has recovered, and the next call like it opens it again
-the third run of an incident       all that was held back, in full: a ``mode`` is a thing that the tool does, if two
-                                   ordinary calls came to each of its own
-================================== ============================================================================
+              suspects that share a trait
+                          │
+                          ▼         two ordinary calls
+        ┌──────────────  OPEN  ◀──────────────────────▶ RECOVERED
+        │                 │ │           a call like it
+        │   a reviewer:   │ │  from the third call on: P(fault) < accept_below;
+        │   genuine       │ │  after max_flags calls:  P(fault) < block_at
+        │ a reviewer:     ▼ ▼
+        │ fabricated  ADOPTED, FOLLOWED (in one run), MODE (in several)
+        ▼                 │
+      FAULT ◀─────────────┘ a reviewer: fabricated; the memory is again as it was before
 
-Two things are released without a run's end. That the answer to one call's arguments is another than before, met in
-three sessions, is what the answer is now. A number that has been off its level for a hundred calls has a new level.
+OPEN      flagged, or blocked where P(fault) is at least ``block_at``, up to ``max_blocks`` calls; held back
+FAULT     blocked; not learned
+others    judged as it comes; what is odd about it in the ways of the change is excused
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import Final, NamedTuple
 
 from agentguard.verification._case import Case
+from agentguard.verification._causes import CLUES, clues_of, grounds, p_fault
 from agentguard.verification._changes import ChangeState
 from agentguard.verification._method import Decision
-from agentguard.verification.types import SignalResult, Verdict, VerificationTier
+from agentguard.verification.types import SEVERITY, SignalResult, Trait, TraitKind, Verdict, VerificationTier
 
 MAX_INCIDENTS: Final = 32  # of one tool; the least recently met that nobody has decided on is forgotten first
 MAX_SAME: Final = 128  # suspects of one tool that are known again
-MOST_RETRIES: Final = 9  # of one call in a session: a guard's three by an agent's three; more of them are no retries
-MAX_HELD: Final = 16  # calls of one incident that are kept, to be learned if it is adopted
+MOST_RETRIES: Final = 9  # of one call in a session: a guard's three by an agent's three; more of them are a poll
+NEARBY: Final = 8  # calls of the tool between a call and its retry; one that comes later is a poll
+MAX_HELD: Final = 16  # calls of one change that are kept, to be learned if it turns out genuine
 MAX_HELD_BYTES: Final = 1 << 14  # of one such result
 MAX_TRAITS: Final = 16  # by which calls like it are known
-MAX_SESSIONS: Final = 3  # sessions in which a new answer was met: it is what the answer is now
+MAX_ANSWERS: Final = 64  # answers of one change that are known again
+MAX_UNDONE: Final = 2  # changes of one tool whose following can be undone
 KEEPS_AFTER: Final = 2  # calls of a run, from which on it takes in what shares a trait with it
 TOLD_AFTER: Final = 2  # calls: what lasts is more than one
-MOST_MODES: Final = 10  # times that this is doubled
+MOST_DOUBLED: Final = 10  # times that this is doubled
 ENDS_AFTER: Final = 2  # ordinary calls in a row
 SHORT_RUN: Final = 2  # calls
-UNTOLD_SESSION: Final = 3  # calls that count for a session where none is told
-RENEWED_AFTER: Final = 100  # calls, from which on a number that lies elsewhere has a new level
-MODE_AFTER: Final = 3  # runs
-BETWEEN: Final = 2  # ordinary calls to each one of a mode
-ENDED: Final = ("adopted", "mode")  # states in which calls like it are judged as they come
-QUIET_AFTER: Final = 50  # calls without it, from which on a change is over: an adopted one, a number off its level
-SPEAKS: Final = 0.5  # nats, from which on a signal names an incident
+JUDGED_AFTER: Final = 3  # calls, from which on a change may be followed
+RECENT: Final = 20  # calls, for which a change that looks like a fault holds the others back
+ENDED: Final = ("adopted", "followed", "mode")  # states in which calls like it are judged as they come
+QUIET_AFTER: Final = 50  # calls without it, from which on a change is over
+SPEAKS: Final = 0.5  # nats, from which on a signal names a change
 
 #: Traits in which genuine calls differ all the time: a suspect that has no others is learned as single suspects are.
-PASSING: Final = ("writing of ", "long", "short", "drift of ", "late", "sooner", "voice")
-#: Traits that concern the arguments of one call alone: the same answer over sessions is what they have now.
-OF_THE_ARGUMENTS: Final = ("changed ", "reverted ", "beginning ", "clock ", "decided ")
-#: Traits of a number's level.
-OF_A_LEVEL: Final = (" above its level", " below its level")
+PASSING: Final[frozenset[TraitKind]] = frozenset({"writing", "size", "drift", "speed", "voice"})
+#: Traits that concern the answer to certain arguments alone.
+OF_THE_ARGUMENTS: Final[frozenset[TraitKind]] = frozenset({"answer", "clock", "decided"})
 
 
 class Held(NamedTuple):
@@ -87,30 +87,65 @@ class Incident:
         what: the strongest of them in words.
         verdict: that of its first call.
         state: see ``_changes.Change``; a reviewer's word (``reviewed``) stands.
-        calls, blocked: how many calls looked like it, and how many of those were blocked.
+        why: why it was followed, in words.
+        calls, blocked: how many calls looked like it, retries among them, and how many of those were blocked.
+        judged: how many of them, without retries, count in ``clues``.
+        clues: the sums of their clues, see ``_causes.CLUES``.
         runs: how often it came, with ordinary calls between.
         run: calls of the run that is under way; 0 where none is.
         misses: ordinary calls since the last call like it.
+        last: the number, among the tool's calls, of the last call like it.
         told: somebody was told of it.
-        modes: how often it was learned as a mode.
+        ends: how often it ended as genuine.
+        p_latest: P(fault | change) by its latest call alone.
+        before: the tool's memory from before it was taken for genuine, packed.
+        answers: by digest the arguments that its answers came to.
+        held: the calls that were held back.
     """
 
     id: str
-    traits: tuple[str, ...]
+    traits: tuple[Trait, ...]
     what: str
     verdict: Verdict
     state: ChangeState = "open"
     reviewed: bool = False
+    why: str = ""
     calls: int = 0
     blocked: int = 0
-    between: int = 0
+    judged: int = 0
+    clues: list[float] = field(default_factory=lambda: [0.0] * len(CLUES))
     runs: int = 0
     run: int = 0
     misses: int = 0
-    sessions: set[str | None] = field(default_factory=set)
+    last: int = 0
     told: bool = False
-    modes: int = 0
+    ends: int = 0
+    p_latest: float = 0.0
+    before: bytes = b""
+    answers: dict[int, bytes] = field(default_factory=dict)
     held: list[Held] = field(default_factory=list)
+
+    @property
+    def p_fault(self) -> float:
+        """P(fault | change) of all its calls so far; 1 where a user's own signal names it, which is the user's word."""
+        is_own = bool(self.traits) and self.traits[0].kind == "own"
+        return 1.0 if is_own else p_fault(self.clues, self.judged)
+
+    def count(self, case: Case, traits: tuple[Trait, ...], nats: float, clues_of: Clues, *, is_retry: bool) -> None:
+        """Take a call as evidence for what the change is; of a retry, that it is made again says nothing."""
+        digest, key = case.document.digest, case.arguments.key
+        first = self.answers.get(digest, key)
+        clues = clues_of(case, traits, nats, again=not is_retry and key in self.answers.values(), copied=first != key)
+        if len(self.answers) < MAX_ANSWERS:
+            self.answers.setdefault(digest, key)
+        self.clues = [total + clue for total, clue in zip(self.clues, clues, strict=True)]
+        self.judged += 1
+        self.p_latest = p_fault(clues, 1)
+        self.traits = tuple(dict.fromkeys((*self.traits, *(one for one in traits if not passes(one)))))[:MAX_TRAITS]
+
+
+#: Reads the clues of a call of a change; see ``_causes.clues_of``.
+Clues = Callable[..., list[float]]
 
 
 class Settled(NamedTuple):
@@ -118,16 +153,14 @@ class Settled(NamedTuple):
 
     Attributes:
         verdict: the one that stands.
-        posterior: P(fabricated); that of the first asking where the same call is asked again.
-        incident: the one that it belongs to, if any.
-        asked: how often this very call had this very result before.
+        incident: the change that it belongs to, if any.
+        asked: how often this very call had this very result just before.
         teaches: it may be learned.
-        moved: incidents that somebody is to be told of: begun, ended, opened again.
+        moved: changes that somebody is to be told of: begun, ended, opened again.
         released: calls that were held back and are to be learned now.
     """
 
     verdict: Verdict
-    posterior: float
     incident: Incident | None = None
     asked: int = 0
     teaches: bool = True
@@ -137,101 +170,129 @@ class Settled(NamedTuple):
 
 @dataclass(eq=False)
 class _Same:
-    """A suspect that is known again, with the verdict that it had and the session in which it had it.
-
-    One without an incident, odd in a passing way alone, is judged anew each time, and retries of it teach nothing.
-    """
+    """A suspect that is known again: its verdict, its change if it belongs to one, its session, its number."""
 
     verdict: Verdict
-    posterior: float
     incident: Incident | None
     session: str | None
+    number: int
     asked: int = 0
 
 
 class Incidents:
-    """The incidents of one tool. Used under the tool's lock; bounded.
+    """The changes of one tool. Used under the tool's lock; bounded.
 
     Without ``holds`` it only takes note, and follows what reviewers decide: for a method whose verdicts are laid down
-    by a document. Else suspects are held back, and calls like them keep their verdict.
+    by a document. Else suspects are held back, and calls like them keep their verdict. ``clues`` reads a call.
     """
 
-    __slots__ = ("_by_id", "_holds", "_same")
+    __slots__ = ("_by_id", "_clues", "_holds", "_number", "_same")
 
-    def __init__(self, *, holds: bool = True) -> None:
+    def __init__(self, *, holds: bool = True, clues: Clues = clues_of) -> None:
         self._holds = holds
+        self._clues = clues
         self._by_id: dict[str, Incident] = {}
         self._same: dict[tuple[bytes, int], _Same] = {}
+        self._number = 0  # of the latest call, counted while there are changes or suspects
 
     def __iter__(self) -> Iterator[Incident]:
         return iter(self._by_id.values())
 
     def find(self, id_: str) -> Incident | None:
-        """The incident of this id, while it is remembered."""
+        """The change of this id, while it is remembered."""
         return self._by_id.get(id_)
 
     def waive(self, signals: dict[str, SignalResult], *, learn: bool = True) -> None:
-        """Silence, in place, what learned signals say of a change that was taken for genuine.
+        """Silence, in place, the learned signals that speak of nothing but a change that was taken for genuine.
 
         A learned signal has a p-value; where a document lays verdicts down none has, and those of tier 1 are learned.
-        ``learn=False`` leaves the incidents as they are.
+        ``learn=False`` leaves the changes as they are.
         """
         for incident in self._by_id.values():
-            if incident.state != "adopted":
+            if incident.state not in ENDED or incident.misses > QUIET_AFTER:
                 continue
+            excused = set(incident.traits)
             for name, signal in signals.items():
                 learned = signal.p_value is not None or (not self._holds and signal.tier is VerificationTier.TIER_1)
-                if signal.likelihood_ratio > 1.0 and learned and not set(incident.traits).isdisjoint(signal.traits):
+                if signal.likelihood_ratio <= 1.0 or not learned or excused.isdisjoint(signal.traits):
+                    continue
+                if all(trait in excused or passes(trait) for trait in signal.traits):
+                    if learn and signal.fired and not all(passes(one) or one.kind == "level" for one in signal.traits):
+                        incident.misses = 0
                     detail = f"as change {incident.id}, which was taken for genuine"
                     signals[name] = signal._replace(fired=False, likelihood_ratio=1.0, traits=(), detail=detail)
-                    if learn and signal.fired and not all(_passes(trait) or is_level(trait) for trait in signal.traits):
-                        incident.misses = 0
 
     def settle(
         self, case: Case, signals: dict[str, SignalResult], decision: Decision, *, learn: bool = True
     ) -> Settled:
         """Relate a judged call to what was odd before; ``learn=False`` leaves everything as it is."""
-        verdict, posterior = decision.verdict, decision.posterior
-        if not self._by_id and verdict == "accept":
-            return Settled(verdict, posterior)  # nearly every call
-        # This very call, with this very result, was a suspect before?
-        same = self._same.get(case.key)
-        again = same is not None and same.session == case.call.session_id
-        if same is not None and again and same.incident is not None:
-            same.asked += learn
-            return Settled(same.verdict, same.posterior, same.incident, same.asked, teaches=False)
-        # Odd in a way that was odd before?
+        verdict = decision.verdict
+        if not self._by_id and not self._same and verdict == "accept":
+            return Settled(verdict)  # nearly every call
+        self._number += learn
         spoken = spoken_traits(signals, decision.contributions)
+        # Just asked, with this very result?
+        same = self._same.get(case.key) if self._holds else None
+        is_retry = same is not None and self._is_retry(same, case)
+        if same is not None and is_retry and _says_no_more(same, spoken):
+            if learn:
+                same.asked += 1
+                same.number = self._number
+                if same.incident is not None:
+                    same.incident.calls += 1
+            if same.incident is not None:
+                verdict = self._verdict(same.incident, case, verdict, declared=_declared(signals))
+            return Settled(
+                max(verdict, same.verdict, key=SEVERITY.__getitem__), same.incident, same.asked, teaches=False
+            )
+        # As odd as an open change is?
         incident = self._like(spoken) if same is None or same.incident is None else same.incident
-        doubtful = posterior >= case.settings.accept_below
+        doubtful = decision.posterior >= case.settings.accept_below
         if verdict == "accept" and not (incident is not None and _keeps(incident, spoken, doubtful=doubtful)):
             if not learn or case.document.is_error or case.document.kind == "empty":
-                return Settled(verdict, posterior)  # an error tells nothing of what the tool answers otherwise
-            return self._ordinary(posterior)
-        # A suspect unlike any before begins an incident.
+                return Settled(verdict)  # an error tells nothing of what the tool answers otherwise
+            return self._ordinary(case)
+        # A suspect unlike any before begins a change.
         if incident is None or incident.state in ENDED:
             lead = lead_traits(spoken, decision.contributions)
-            if not lead or (self._holds and all(map(_passes, lead))):
+            if not lead or (self._holds and all(map(passes, lead))):
                 # Nothing by which calls like it could be known; this very one is, if it is made again.
-                if same is not None and again and case.call.session_id is not None:
-                    same.asked += learn
-                    return Settled(verdict, posterior, teaches=same.asked > MOST_RETRIES)
-                if lead and learn and self._holds:
-                    self._keep_same(case, _Same(verdict, posterior, None, case.call.session_id))
-                return Settled(verdict, posterior)
-            id_ = incident_id(case.call.tool, lead[0])
-            before = incident = self._by_id.get(id_)
-            if incident is None or incident.state in ENDED:
-                what = max(spoken, key=lambda name: decision.contributions.get(name, 0.0))
-                incident = Incident(id_, lead, signals[what].detail, verdict)
-                incident.modes = 0 if before is None else before.modes
+                if lead and learn and self._holds and case.call.session_id is not None:
+                    self._keep_same(case, verdict, None)
+                return Settled(verdict)
+            incident = self._begun(case, lead, spoken, signals, decision)
         if not learn:
-            verdict = self._verdict(incident, case, verdict, declared=_declared(signals))
-            return Settled(verdict, posterior, incident, teaches=False)
-        return self._suspect(incident, case, signals, decision)
+            incident = replace(incident, answers=dict(incident.answers))
+            self._count(incident, case, spoken, decision, is_retry=is_retry)
+            return Settled(self._verdict(incident, case, verdict, declared=_declared(signals)), incident, teaches=False)
+        return self._suspect(incident, case, spoken, signals, decision, is_retry=is_retry)
+
+    def _begun(
+        self,
+        case: Case,
+        lead: tuple[Trait, ...],
+        spoken: Mapping[str, tuple[Trait, ...]],
+        signals: Mapping[str, SignalResult],
+        decision: Decision,
+    ) -> Incident:
+        """The change that a suspect belongs to, by the strongest trait; a new one where that has ended."""
+        id_ = incident_id(case.call.tool, lead[0])
+        before = self._by_id.get(id_)
+        if before is not None and before.state not in ENDED:
+            return before
+        what = max(spoken, key=lambda name: decision.contributions.get(name, 0.0))
+        incident = Incident(id_, lead, signals[what].detail, decision.verdict)
+        if before is not None:
+            incident.ends, incident.before = before.ends, before.before
+        return incident
+
+    def _is_retry(self, same: _Same, case: Case) -> bool:
+        """The call was made a moment ago; one that is repeated for long, after others, or all the time, is a poll."""
+        near = self._number - same.number <= NEARBY and same.asked < MOST_RETRIES
+        return near and same.session == case.call.session_id and not case.is_polled
 
     def remember(self, incident: Incident) -> None:
-        """Take in an incident, that of another worker for instance, while there is room for it."""
+        """Take in a change, that of another worker for instance, while there is room for it."""
         self._by_id.pop(incident.id, None)
         self._by_id[incident.id] = incident
         if len(self._by_id) > MAX_INCIDENTS:
@@ -239,26 +300,32 @@ class Incidents:
             self._forget(self._by_id[undecided[0] if undecided else next(iter(self._by_id))])
 
     def decide(self, incident: Incident, state: ChangeState, *, reviewed: bool = True) -> tuple[Held, ...]:
-        """Give an incident a state; returns the calls that are to be learned for it."""
+        """Give a change a state; returns the calls that are to be learned for it."""
         incident.state, incident.reviewed = state, reviewed
         self._forget_same(incident)
-        if state == "mode":
-            incident.modes += 1
-            incident.run = 0
         if state not in ENDED:
             return ()
+        incident.ends += 1
+        incident.run = incident.misses = 0
         released = tuple(held._replace(in_full=True) for held in incident.held)
         incident.held = []
         return released
 
-    def _like(self, spoken: Mapping[str, tuple[str, ...]]) -> Incident | None:
-        """The incident that shares most of what is odd here."""
-        traits = [trait for traits in spoken.values() for trait in traits if not _passes(trait)]
-        level_alone = all(map(is_level, traits))
-        best, most = None, 0
+    def keep_before(self, incident: Incident, memory: bytes) -> None:
+        """Keep the memory from before a change was taken for genuine; of the latest changes alone."""
+        kept = [other for other in self._by_id.values() if other.before and other is not incident]
+        for other in kept[: max(len(kept) - MAX_UNDONE + 1, 0)]:
+            other.before = b""
+        incident.before = memory
+
+    def _like(self, spoken: Mapping[str, tuple[Trait, ...]]) -> Incident | None:
+        """The change that shares most of what is odd here; an open one before one that has ended."""
+        traits = [trait for traits in spoken.values() for trait in traits if not passes(trait)]
+        level_alone = all(trait.kind == "level" for trait in traits)
+        best, most = None, 0.0
         for incident in self._by_id.values() if traits else ():
-            shared = sum(trait in incident.traits for trait in traits)
-            if shared > most and (level_alone or not all(map(is_level, incident.traits))):
+            shared = sum(trait in incident.traits for trait in traits) - 0.5 * (incident.state in ENDED)
+            if shared > most and (level_alone or any(trait.kind != "level" for trait in incident.traits)):
                 best, most = incident, shared  # a number off its level is no ground where something else is odd too
         return best
 
@@ -271,81 +338,108 @@ class Incidents:
             return "block"  # a declaration is the user's own rule, and holds every time
         if verdict == "accept" and incident.run < KEEPS_AFTER:
             return "flag"  # it was doubtful, and no more
-        if verdict == "block" or incident.verdict == "block":
+        p = max(incident.p_fault, incident.p_latest if verdict == "block" else 0.0)
+        if "block" in (verdict, incident.verdict) and p >= case.settings.block_at:
             return "block" if incident.blocked < case.contract.profile.max_blocks else "flag"
         return "flag"
 
-    def _suspect(self, incident: Incident, case: Case, signals: dict[str, SignalResult], decision: Decision) -> Settled:
-        moved, session = False, case.call.session_id
-        verdict = self._verdict(incident, case, decision.verdict, declared=_declared(signals))
+    def _suspect(
+        self,
+        incident: Incident,
+        case: Case,
+        spoken: Mapping[str, tuple[Trait, ...]],
+        signals: dict[str, SignalResult],
+        decision: Decision,
+        *,
+        is_retry: bool,
+    ) -> Settled:
+        declared = _declared(signals)
         self.remember(incident)
+        self._count(incident, case, spoken, decision, is_retry=is_retry)
+        verdict = self._verdict(incident, case, decision.verdict, declared=declared)
         incident.calls += 1
-        incident.blocked += verdict == "block"
         incident.misses = 0
+        incident.last = self._number
         incident.runs += incident.run == 0
         incident.run += 1
+        moved = incident.state == "recovered" and incident.told
         if incident.state == "recovered":
-            incident.state, moved = "open", incident.told
-        # Of what was learned as a mode before nobody is told again, unless it now lasts twice as long.
-        if incident.calls >= TOLD_AFTER << min(incident.modes, MOST_MODES) and not incident.told:
+            incident.state = "open"
+        # Of what ended as genuine before nobody is told again, unless it now lasts twice as long.
+        if incident.calls >= TOLD_AFTER << min(incident.ends, MOST_DOUBLED) and not incident.told:
             incident.told = moved = True
         if len(incident.held) < MAX_HELD and case.document.size <= MAX_HELD_BYTES:
-            # That a declaration is broken is learned from nobody but the user: not from a mode, nor from an adoption.
+            # That a declaration is broken is learned from nobody but the user.
             learned = {name: one for name, one in signals.items() if one.p_value is not None or not self._holds}
             incident.held.append(Held(case, learned, decision))
-        if len(incident.sessions) < MAX_SESSIONS:
-            incident.sessions.add(session)
-        before, released = incident.state, self._released(incident, case)
-        if incident.state != before:
-            moved_now = (incident,) if incident.told else ()
-            return Settled(verdict, decision.posterior, incident, 0, False, moved_now, released)
-        self._keep_same(case, _Same(verdict, decision.posterior, incident, session))
+        # Is it a change of the service, or a fault?
+        if not declared and self._is_followed(incident, case):
+            p = incident.p_fault
+            genuine = p < case.settings.accept_below
+            incident.why = grounds(incident.clues, incident.judged) if genuine else (
+                f"nobody has reviewed it in {incident.calls} calls, and P(fault) is {p:.2f}"
+            )  # fmt: skip
+            released = self.decide(incident, "mode" if incident.runs > 1 else "followed", reviewed=False)
+            incident.told = True
+            return Settled("accept" if genuine else verdict, incident, 0, False, (incident,), released)
+        incident.blocked += verdict == "block"
+        if self._holds:
+            self._keep_same(case, verdict, incident)
         teaches = not self._holds and incident.state != "fault"
-        return Settled(verdict, decision.posterior, incident, 0, teaches, (incident,) if moved else ())
+        return Settled(verdict, incident, 0, teaches, (incident,) if moved else ())
 
-    def _released(self, incident: Incident, case: Case) -> tuple[Held, ...]:
-        """The calls that were held back, where this one is one too many for it to be a fault."""
-        if incident.state != "open" or not self._holds:
-            return ()
-        enough = case.contract.profile.adopt_after
-        if enough is not None and incident.calls >= enough:
-            return self.decide(incident, "adopted", reviewed=False)
-        sessions = len(incident.sessions - {None}) or incident.calls // UNTOLD_SESSION
-        if sessions >= MAX_SESSIONS and all(trait.startswith(OF_THE_ARGUMENTS) for trait in incident.traits):
-            return self.decide(incident, "mode", reviewed=incident.reviewed)
-        if incident.calls >= RENEWED_AFTER and all(map(is_level, incident.traits)):
-            return self.decide(incident, "adopted", reviewed=False)
-        return ()
+    def _count(
+        self,
+        incident: Incident,
+        case: Case,
+        spoken: Mapping[str, tuple[Trait, ...]],
+        decision: Decision,
+        *,
+        is_retry: bool,
+    ) -> None:
+        """Take a call as evidence for what its change is."""
+        if self._holds:
+            traits = tuple(dict.fromkeys(trait for traits in spoken.values() for trait in traits))
+            incident.count(case, traits, sum(decision.contributions.values()), self._clues, is_retry=is_retry)
 
-    def _ordinary(self, posterior: float) -> Settled:
+    def _is_followed(self, incident: Incident, case: Case) -> bool:
+        """Whether the calls of an open change are to be taken for genuine from this one on."""
+        profile, settings = case.contract.profile, case.settings
+        if incident.state != "open" or not self._holds or profile.on_change == "hold" or incident.judged < JUDGED_AFTER:
+            return False
+        if incident.p_fault >= settings.accept_below:
+            return incident.calls - incident.blocked >= profile.max_flags and incident.p_fault < settings.block_at
+        return not any(
+            other is not incident
+            and (other.state == "fault" or (other.state not in ENDED and other.p_fault >= settings.block_at))
+            and self._number - other.last <= RECENT
+            for other in self._by_id.values()
+        )
+
+    def _ordinary(self, case: Case) -> Settled:
         released: list[Held] = []
         moved: list[Incident] = []
-        for incident in list(self._by_id.values()):
+        for incident in self._by_id.values():
             incident.misses += 1
-            incident.between += 1
-            if incident.state == "adopted" and incident.misses > QUIET_AFTER:
-                self._forget(incident)
             if incident.run and incident.misses >= ENDS_AFTER:
-                self._end_run(incident, released, moved)
-        return Settled("accept", posterior, moved=tuple(moved), released=tuple(released))
+                self._end_run(incident, case, released, moved)
+        return Settled("accept", moved=tuple(moved), released=tuple(released))
 
-    def _end_run(self, incident: Incident, released: list[Held], moved: list[Incident]) -> None:
+    def _end_run(self, incident: Incident, case: Case, released: list[Held], moved: list[Incident]) -> None:
         calls, incident.run = incident.run, 0
         if incident.state != "open" or not self._holds:
             return
-        if incident.runs >= MODE_AFTER and incident.between >= BETWEEN * incident.calls:
-            released += self.decide(incident, "mode", reviewed=incident.reviewed)
-        else:
-            incident.state = "recovered"
-            if calls <= SHORT_RUN:
-                released += incident.held
-                incident.held = []
+        incident.state = "recovered"
+        if calls <= SHORT_RUN and incident.p_fault < case.settings.block_at:
+            released += incident.held
+            incident.held = []
         self._forget_same(incident)
         if incident.told:
             moved.append(incident)
 
-    def _keep_same(self, case: Case, same: _Same) -> None:
-        self._same[case.key] = same
+    def _keep_same(self, case: Case, verdict: Verdict, incident: Incident | None) -> None:
+        self._same.pop(case.key, None)
+        self._same[case.key] = _Same(verdict, incident, case.call.session_id, self._number)
         if len(self._same) > MAX_SAME:
             del self._same[next(iter(self._same))]
 
@@ -358,37 +452,43 @@ class Incidents:
             del self._same[key]
 
 
-def incident_id(tool: str, trait: str) -> str:
+def incident_id(tool: str, trait: Trait) -> str:
     """Twelve hexadecimal digits, the same for the same trait of the same tool in every process.
 
-    >>> incident_id("get_price", "missing currency as str")
-    '4aa2b293ff13'
+    >>> incident_id("get_price", Trait("lost", "currency", "str"))
+    'a4efe73474bb'
     """
     return blake2b(f"{tool}\0{trait}".encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
 
 
 def spoken_traits(
     signals: Mapping[str, SignalResult], contributions: Mapping[str, float]
-) -> dict[str, tuple[str, ...]]:
+) -> dict[str, tuple[Trait, ...]]:
     """The traits of what speaks against a call, by signal; what tells of the tool only where nothing else is odd."""
     spoken = {
         name: signal.traits
         for name, signal in signals.items()
         if signal.fired and signal.traits and contributions.get(name, 0.0) > 0.0
     }
-    return {name: traits for name, traits in spoken.items() if not all(map(_passes, traits))} or spoken
+    return {name: traits for name, traits in spoken.items() if not all(map(passes, traits))} or spoken
 
 
-def _passes(trait: str) -> bool:
+def passes(trait: Trait) -> bool:
     """Genuine calls differ in it all the time."""
-    return trait.startswith(PASSING)
+    return trait.kind in PASSING
 
 
-def lead_traits(spoken: Mapping[str, tuple[str, ...]], contributions: Mapping[str, float]) -> tuple[str, ...]:
-    """The traits that name an incident, those of the strongest signal first."""
+def lead_traits(spoken: Mapping[str, tuple[Trait, ...]], contributions: Mapping[str, float]) -> tuple[Trait, ...]:
+    """The traits that name a change, those of the strongest signal first."""
     loud = [name for name in spoken if contributions.get(name, 0.0) >= SPEAKS] or list(spoken)
     loud.sort(key=lambda name: -contributions.get(name, 0.0))
     return tuple(dict.fromkeys(trait for name in loud for trait in spoken[name]))[:MAX_TRAITS]
+
+
+def _says_no_more(same: _Same, spoken: Mapping[str, tuple[Trait, ...]]) -> bool:
+    """Nothing is odd about a retry that is not odd about its change."""
+    known = None if same.incident is None else same.incident.traits
+    return known is None or all(one in known or passes(one) for traits in spoken.values() for one in traits)
 
 
 def _declared(signals: Mapping[str, SignalResult]) -> bool:
@@ -396,8 +496,8 @@ def _declared(signals: Mapping[str, SignalResult]) -> bool:
     return any(signal.fired and signal.p_value is None for signal in signals.values())
 
 
-def _keeps(incident: Incident, spoken: Mapping[str, tuple[str, ...]], *, doubtful: bool) -> bool:
-    """A call that would be accepted by itself belongs to the incident all the same.
+def _keeps(incident: Incident, spoken: Mapping[str, tuple[Trait, ...]], *, doubtful: bool) -> bool:
+    """A call that would be accepted by itself belongs to the change all the same.
 
     To a fault; to a run under way; and to a number that was off its level before, where the call is ``doubtful``: it
     passes by the bound on false alarms alone, which suspects that nobody has reviewed are not to move.
@@ -408,14 +508,9 @@ def _keeps(incident: Incident, spoken: Mapping[str, tuple[str, ...]], *, doubtfu
         return False
     if incident.state == "fault":
         return True
-    lasting = any(not trait.startswith((*PASSING, *OF_THE_ARGUMENTS)) for trait in shared)
-    if doubtful and is_level(incident.traits[0]):
+    lasting = any(not passes(trait) and trait.kind not in OF_THE_ARGUMENTS for trait in shared)
+    if doubtful and incident.traits[0].kind == "level":
         # One or two calls were learned when their run ended, and what has stayed away so long is over.
         lasted = incident.calls > SHORT_RUN and incident.misses <= QUIET_AFTER
         return incident.state == "open" or (incident.state == "recovered" and lasted)
     return lasting and incident.state == "open" and incident.run >= KEEPS_AFTER
-
-
-def is_level(trait: str) -> bool:
-    """The trait says that a number, or its move, lies off its level."""
-    return trait.endswith(OF_A_LEVEL) or trait.startswith("moved ")

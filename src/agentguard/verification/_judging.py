@@ -29,6 +29,7 @@ from agentguard.verification._method import Check, Decision, Method
 from agentguard.verification._own_signals import Lineup
 from agentguard.verification._read_back import Reading
 from agentguard.verification._registry import ToolState
+from agentguard.verification._snapshot import packed
 from agentguard.verification.types import SignalResult, ToolCall, VerificationResult, VerificationTier
 
 _log: Final = logging.getLogger("agentguard")
@@ -110,6 +111,7 @@ def judge(
             if settled.teaches or trusted:
                 teach(method, case, signals, decision, trusted=trusted)
             if settled.released and settled.incident is not None:
+                state.incidents.keep_before(settled.incident, packed(state.memory))
                 method.adopt(state.memory, settled.incident.traits)
             for held in settled.released:
                 teach(method, held.case, held.signals, held.decision, trusted=held.in_full)
@@ -131,7 +133,7 @@ def judge(
         verdict, note = "accept", f"trusted warm-up, {state.trusted_left} calls left"
     judged = VerificationResult(
         verdict=verdict,
-        posterior=settled.posterior,
+        posterior=decision.posterior,
         prior=prior,
         signals=signals,
         contributions=decision.contributions,

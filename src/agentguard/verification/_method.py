@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol
 
 from agentguard.verification._case import Case
 from agentguard.verification._relations import Relation
-from agentguard.verification.types import SignalResult, Verdict, VerificationTier
+from agentguard.verification.types import SignalResult, Trait, Verdict, VerificationTier
 
 
 class Check(Protocol):
@@ -71,7 +71,7 @@ class Method(Protocol):
 
     def decide(self, case: Case, prior: float, signals: dict[str, SignalResult], /) -> Decision: ...
 
-    def adopt(self, memory: Any, traits: Iterable[str]) -> None:
+    def adopt(self, memory: Any, traits: Iterable[Trait]) -> None:
         """Make room in a tool's memory for a change that was taken for genuine."""
 
     def meet(self) -> None:

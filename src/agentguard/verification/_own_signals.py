@@ -17,7 +17,7 @@ from agentguard.verification._method import Check
 from agentguard.verification.evidence import ratio_of
 from agentguard.verification.signals import MOST_RATIO, Abstain, Broken, Kept, Measured, Past, Signal
 from agentguard.verification.statistics import USUAL_P, Ring
-from agentguard.verification.types import SignalResult, ToolCall, VerificationTier
+from agentguard.verification.types import SignalResult, ToolCall, Trait, VerificationTier
 
 NOT_LOOKED_AT: Final = "not looked at: tier 0 blocked"
 WARM_UP: Final = 8  # numbers, as of latencies
@@ -92,7 +92,8 @@ class OwnSignal:
     def _result(self, score: float, ratio: float, p: float | None, detail: str, traits: Iterable[str]) -> SignalResult:
         fired = p is None or p <= FIRES_AT
         told = str(detail)[:MAX_DETAIL] if fired else AS_USUAL_DETAIL
-        odd = (tuple(map(str, traits))[:MAX_TRAITS] or (self.name,)) if ratio > 1.0 else ()
+        names = tuple(map(str, traits))[:MAX_TRAITS] or (self.name,)
+        odd = tuple([Trait("own", "", name) for name in names]) if ratio > 1.0 else ()
         return SignalResult(self.name, True, fired, score, ratio, p, self.tier, told, self.name, odd)
 
     def _ratio(self, case: Case, given: Any, least: float) -> float:

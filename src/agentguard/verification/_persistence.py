@@ -25,7 +25,7 @@ from agentguard.verification import _snapshot as snapshot
 from agentguard.verification._audit import Audit
 from agentguard.verification._baseline import ToolMemory
 from agentguard.verification._census import absorb, added, check_counts
-from agentguard.verification._changes import CHANGES, ChangeLog, ChangeState
+from agentguard.verification._changes import CHANGES, ChangeLog, ChangeState, read_traits
 from agentguard.verification._incidents import Incidents, incident_id
 from agentguard.verification._method import Method
 from agentguard.verification._registry import Registry, Remembered, ToolState
@@ -244,7 +244,7 @@ class Persistence:
 
     def followed(self, tool: str, remembered: Remembered) -> Incidents:
         """The incidents of a tool, with what the log says of them since: they may be older, where a process died."""
-        snapshot.follow_changes(remembered.incidents, self.changes.of(tool, remembered.follows))
+        snapshot.follow_changes(remembered.incidents, self.changes.of(tool, remembered.follows), remembered.memory)
         return remembered.incidents
 
     def _take_in(self, incidents: Incidents, document: Mapping[str, Any]) -> int:
@@ -439,7 +439,7 @@ class Persistence:
         """
         tool, fabricated = str(event["tool"]), bool(event["was_hallucination"])
         traits, id_ = event.get("traits"), event.get("change")
-        traits = tuple(map(str, traits)) if isinstance(traits, (list, tuple)) else ()
+        traits = read_traits(traits) or ()
         if not isinstance(id_, str):
             if not traits:
                 return False

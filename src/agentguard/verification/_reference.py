@@ -25,6 +25,7 @@ from agentguard.verification.types import (
     Settings,
     SignalResult,
     ToolCall,
+    Trait,
     Verdict,
     VerificationTier,
 )
@@ -196,7 +197,7 @@ class Finding(NamedTuple):
 
     score: float | None
     detail: str
-    traits: tuple[str, ...] = ()
+    traits: tuple[Trait, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +218,7 @@ class DocumentedCheck:
         if score is None:
             return SignalResult.abstain(self.name, self.tier, detail)._replace(traits=traits)
         ratio = case.settings.likelihood_ratios.get(self.name, self.ratio)
-        traits = (traits or (self.name,)) if score > 0.0 else ()
+        traits = (traits or (Trait("own", "", self.name),)) if score > 0.0 else ()
         return SignalResult(self.name, True, score > 0.0, score, ratio, None, self.tier, detail, "", traits)
 
 
@@ -260,7 +261,7 @@ def schema(case: Case) -> Finding:
 
 
 def _not_looked_at(why: str) -> Finding:
-    return Finding(None, f"{UNREAD}: {why}", (UNREAD,))
+    return Finding(None, f"not looked at: {why}", (UNREAD,))
 
 
 def _has_fields(value: object, contract: Contract) -> bool:
@@ -359,20 +360,20 @@ def spc(case: Case) -> Finding:
     return Finding(min(1.0, total), "; ".join(details) or f"in control over {memory.calls} calls", tuple(traits))
 
 
-def _series(case: Case, memory: Baseline) -> Iterator[tuple[str, str, RunningStats, float]]:
+def _series(case: Case, memory: Baseline) -> Iterator[tuple[str, Trait, RunningStats, float]]:
     elapsed = finite(case.call.milliseconds)
     if elapsed is not None and memory.latency.n >= MIN_CALLS:
-        yield "latency", "drift of latency", memory.latency, elapsed
+        yield "latency", Trait("drift", "latency"), memory.latency, elapsed
     if memory.size.n >= MIN_CALLS:
-        yield "size", "drift of size", memory.size, float(case.document.size)
+        yield "size", Trait("drift", "size"), memory.size, float(case.document.size)
     yield from _known_fields(case, memory)
 
 
-def _known_fields(case: Case, memory: Baseline) -> Iterator[tuple[str, str, RunningStats, float]]:
+def _known_fields(case: Case, memory: Baseline) -> Iterator[tuple[str, Trait, RunningStats, float]]:
     for path, number in numeric_fields(case.document).items():
         stats = memory.fields.get(path)
         if stats is not None and stats.n >= MIN_CALLS:
-            yield f"field {path or 'result'!r}", f"number {path}", stats, number
+            yield f"field {path or 'result'!r}", Trait("number", path), stats, number
 
 
 def value(case: Case) -> Finding:
@@ -457,7 +458,7 @@ def _swings(factors: dict[str, float], limit: float, against: str) -> Finding:
         return Finding(0.0, f"within {limit:g} times {against}")
     score = sum(map(severity, swung.values())) / len(swung)
     details = [f"Field {path or 'result'!r}: off by a factor of {factor:.3g}" for path, factor in swung.items()]
-    traits = tuple([f"number {path}" for path in swung])
+    traits = tuple([Trait("number", path) for path in swung])
     return Finding(score, f"{'; '.join(details)}, {limit:g} is the limit {against}", traits)
 
 
@@ -568,7 +569,7 @@ class Reference:
             verdict = "accept"
         return Decision(verdict, posterior, contributions, None)
 
-    def adopt(self, memory: Baseline, traits: Iterable[str]) -> None:
+    def adopt(self, memory: Baseline, traits: Iterable[Trait]) -> None:
         """Do nothing: what was held back is learned, and the document's running baselines follow."""
 
     def prepare(self, case: Case) -> None:

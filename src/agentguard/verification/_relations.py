@@ -19,6 +19,7 @@ from zlib import crc32
 
 from agentguard.verification._document import Document
 from agentguard.verification._sides import COUNT, Side, is_word
+from agentguard.verification.types import Trait
 
 TRIED: Final = 5  # times, own and foreign, before a relation says anything
 APART: Final = 0.15  # how much oftener it holds for own calls; or
@@ -766,7 +767,7 @@ class Broken(NamedTuple):
 
     nats: float
     message: str
-    traits: tuple[str, ...]
+    traits: tuple[Trait, ...]
 
 
 NOTHING: Final = Broken(0.0, "", ())
@@ -827,14 +828,15 @@ class Relations:
         ``changed`` is P(what the arguments decide has changed). In ``vouched`` are the paths of the result whose values
         others have confirmed: a relation that is about these and the arguments alone is not broken by the tool.
         """
-        strongest: dict[str, tuple[float, str, str]] = {}
+        strongest: dict[str, tuple[float, str, Trait]] = {}
         for relation in self._plan(arguments, result):
             if relation.holds(arguments, result) is False and not _is_vouched(relation, result, vouched):
                 nats = relation.strength
                 family = relation.key[0]
                 if nats > 0.0 and (family not in strongest or nats > strongest[family][0]):
                     message = f"{relation.said()}, as in {relation.held:,} of {relation.tried:,} {relation.counts}"
-                    strongest[family] = nats, message, " ".join(filter(None, relation.key))
+                    paths = " ".join(filter(None, relation.key[1:]))
+                    strongest[family] = nats, message, Trait("relation", paths, family)
         if changed < 1.0:
             asked, path, nats, held, tried = self.deciders.broken(arguments, result, vouched)
             if changed > 0.0:
@@ -842,7 +844,7 @@ class Relations:
             if nats > 0.0:
                 other = f"{path or 'the result'} is another than it was for this {asked}"
                 message = f"{other}, as in {held:,} of {tried:,} calls"
-                strongest["Decides"] = nats, message, f"decided {asked} {path} {arguments.mark(asked):x}"
+                strongest["Decides"] = nats, message, Trait("decided", f"{asked} {path}", f"{arguments.mark(asked):x}")
         if not strongest:
             return NOTHING
         broken = sorted(strongest.values(), reverse=True)

@@ -14,13 +14,14 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Container, Hashable, Iterable, Mapping, Set
-from typing import Any, Final
+from typing import Any, Final, Literal
 from zlib import crc32
 
 from agentguard.verification._document import Document
 from agentguard.verification._sides import normal
 from agentguard.verification._walk import Fact, Layout, last_name
 from agentguard.verification.statistics import Categories, Rate
+from agentguard.verification.types import Trait
 
 NOT_FINITE: Final = ("NaN", "Infinity", "-Infinity")
 
@@ -261,9 +262,14 @@ class Shape:
         self._as_usual: set[Layout] = set()
         self._to_count: Counter[Layout] = Counter()  # results of such a layout, not yet in ``facts`` and ``keys``
 
+    @property
+    def usual(self) -> frozenset[Any]:
+        """What more than half of the results have."""
+        return self._usual
+
     def surprise(
         self, document: Document, asked: Callable[[str], bool] = _nothing
-    ) -> tuple[float, float, str, tuple[str, ...]]:
+    ) -> tuple[float, float, str, tuple[Trait, ...]]:
         """``-ln p`` of the most unusual trait, its extent, what it is, and all traits; zeros where nothing is unusual.
 
         The extent is the share of the result concerned, in (0, 1]: a field more is what interfaces come by, a result
@@ -275,10 +281,10 @@ class Shape:
 
     def _surprise(
         self, document: Document, facts: Set[AnyFact], asked: Callable[[str], bool] = _nothing
-    ) -> tuple[float, float, str, tuple[str, ...]]:
+    ) -> tuple[float, float, str, tuple[Trait, ...]]:
         count, known = self._added_up, self.facts
         worst, extent, why = 0.0, 0.0, ""
-        traits: list[str] = []
+        traits: list[Trait] = []
         new, missing = [fact for fact in facts if fact not in known], self._usual - facts
         if new or missing:
             emptied = () if document.layout is None else document.layout.empty
@@ -290,12 +296,12 @@ class Shape:
         if new:
             worst, extent = -math.log(self._novel.mean()), len(new) / len(facts)
             descriptions = sorted(map(_say, new))
-            traits += [f"new {name}" for name in descriptions[:MAX_TRAITS]]
+            traits += [_trait(fact, "added") for fact in sorted(new, key=_say)[:MAX_TRAITS]]
             why = f"{len(new)} trait{'s' if len(new) > 1 else ''} never seen: {descriptions[0]}"
         # what most results have,
         if missing:
             extent = max(extent, len(missing) / len(self._usual))
-            traits += [f"missing {name}" for name in sorted(map(_say, missing))[:MAX_TRAITS]]
+            traits += [_trait(fact, "lost") for fact in sorted(missing, key=_say)[:MAX_TRAITS]]
             seen = max(known[fact] for fact in missing)
             p = (count - seen + 0.5) / (count + 1.5)
             if document.layout is None:  # of many words some are missing by chance
@@ -312,7 +318,7 @@ class Shape:
                 wanted = names not in categories.counts and all(map(asked, names))
                 if p < 1.0 and not wanted and not _is_map(categories):
                     odd += 1
-                    traits.append(f"keys {_mark(names)} at {path}")
+                    traits.append(Trait("keys", path, _mark(names)))
                     if p < least:
                         least, least_path = p, path
         if odd:
@@ -509,6 +515,11 @@ def _lies_below(fact: AnyFact, emptied: tuple[str, ...]) -> bool:
 def _mark(value: Any) -> str:
     """Eight hexadecimal digits that tell what may be data from other data."""
     return f"{crc32(repr(value).encode()):08x}"
+
+
+def _trait(fact: AnyFact, kind: Literal["lost", "added"]) -> Trait:
+    """A field that is gone or new, or a word of a text."""
+    return Trait(kind, fact[0], fact[1].__name__) if isinstance(fact, tuple) else Trait("word", str(fact), kind)
 
 
 def _say(fact: AnyFact) -> str:

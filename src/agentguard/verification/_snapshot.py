@@ -15,8 +15,11 @@ stands in the text: a name that is not in the tables here is an error.
 
 from __future__ import annotations
 
+import json
+import logging
 import math
 import sys
+import zlib
 from array import array
 from base64 import b64decode, b64encode
 from collections import Counter, OrderedDict, deque
@@ -26,12 +29,13 @@ from typing import Any, Final
 
 from agentguard.errors import DataError
 from agentguard.verification._baseline import ToolMemory
+from agentguard.verification._causes import CLUES
 from agentguard.verification._census import MAX_COUNT
 from agentguard.verification._changes import STATES, Change
 from agentguard.verification._incidents import (
+    MAX_ANSWERS,
     MAX_INCIDENTS,
     MAX_SAME,
-    MAX_SESSIONS,
     MAX_TRAITS,
     Incident,
     Incidents,
@@ -57,8 +61,9 @@ from agentguard.verification._voice import SLOTS, Voice
 from agentguard.verification._walk import Layout, layout_of
 from agentguard.verification.drift import MOST, MOST_INERTIA, Clocks, Drift, NumberChart, Stream, Stuck
 from agentguard.verification.statistics import Categories, Level, Rate, Ring, RunningStats, Surprises
-from agentguard.verification.types import VERDICTS
+from agentguard.verification.types import VERDICTS, Trait
 
+_log = logging.getLogger("agentguard")
 MARK: Final = "~"
 MAX_DEPTH: Final = 60  # levels of what is read; learned state has some twenty
 
@@ -98,11 +103,11 @@ RECORDS: dict[type, tuple[str, ...]] = {
     Side: ("_marks", "_numbers", "_starts", "paths"),
     Templates: ("known",),
     ToolMemory: (
-        "across", "after", "broken", "charts", "clocks", "contracts", "count", "cut_objects", "cut_off", "drift",
-        "echoed_rows", "empties", "endings", "error_forms", "errors", "foreign", "foreign_known", "foreign_sister",
-        "foreign_tool", "forms", "keys", "kinds", "latency", "lengths", "levels", "measured", "quiet", "relations",
-        "repeats", "reverts", "scores", "session_changes", "shapes", "stuck", "surprises", "suspects", "thinned",
-        "unclosed", "voice", "within",
+        "across", "after", "broken", "canned", "charts", "clocks", "contracts", "count", "cut_objects", "cut_off",
+        "drift", "echoed_rows", "empties", "endings", "error_forms", "errors", "foreign", "foreign_known",
+        "foreign_sister", "foreign_tool", "forms", "keys", "kinds", "latency", "lengths", "levels", "measured",
+        "quiet", "relations", "repeats", "reverts", "scores", "session_changes", "shapes", "stuck", "surprises",
+        "suspects", "thinned", "unclosed", "voice", "within",
     ),
     Voice: ("characters", "count", "counts", "mean", "squares"),
 }  # fmt: skip
@@ -684,27 +689,45 @@ _HELD: Final[Mapping[type, Callable[[Any], Held]]] = {
 # What was seen of each, and the verdicts by which the same call is known again; by digests, as everywhere. The calls
 # that are held back are left out: they have arguments and results, which no store is given.
 
-#: What is kept of an incident: all but the calls that are held back.
+#: What is kept of a change: all but the calls that are held back.
 FIELDS: Final = (
-    "id", "traits", "what", "verdict", "state", "reviewed", "calls", "blocked", "between", "runs", "run", "misses",
-    "sessions", "told", "modes",
+    "id", "traits", "what", "verdict", "state", "reviewed", "why", "calls", "blocked", "judged", "clues", "runs", "run",
+    "misses", "last", "told", "ends", "p_latest", "before", "answers",
 )  # fmt: skip
+MAX_BEFORE: Final = 1 << 24  # bytes of a memory that following can be undone to
+
+
+def packed(memory: Any) -> bytes:
+    """Pack a tool's memory as it is now, for ``undo``."""
+    return zlib.compress(json.dumps(encode(memory), separators=(",", ":")).encode(), 1)
+
+
+def undo(incident: Incident, memory: Any) -> None:
+    """Go back, in place, to a tool's memory from before a change was taken for genuine; a failure is logged."""
+    try:
+        written = json.loads(zlib.decompressobj().decompress(incident.before, MAX_BEFORE))
+        restore(memory, written, check_record)
+    except (DataError, RecursionError, ValueError, zlib.error) as error:
+        _log.error("what following change %s has taught stays learned: %s", incident.id, type(error).__name__)
+    incident.before = b""
 
 
 def encode_incidents(incidents: Incidents) -> Any:
-    """Encode incidents for ``restore_incidents``; None where there is nothing to keep.
+    """Encode changes for ``restore_incidents``; None where there is nothing to keep.
 
     >>> encode_incidents(Incidents())
     """
-    kept = [_fields(incident) for incident in incidents]
-    if not kept:
+    kept = [{name: getattr(incident, name) for name in FIELDS} for incident in incidents]
+    if not kept and not incidents._same:
         return None
+    for fields in kept:
+        fields["traits"] = [list(trait) for trait in fields["traits"]]
     same = [
-        (*key, one.incident.id, one.verdict, one.posterior, one.session, one.asked)
+        (*key, None if one.incident is None else one.incident.id, one.verdict, one.session, one.number, one.asked)
         for key, one in incidents._same.items()
-        if one.incident is not None and incidents.find(one.incident.id) is one.incident
+        if one.incident is None or incidents.find(one.incident.id) is one.incident
     ]
-    return encode({"incidents": kept, "same": same})
+    return encode({"incidents": kept, "same": same, "number": incidents._number})
 
 
 def restore_incidents(incidents: Incidents, data: Any) -> None:
@@ -718,71 +741,84 @@ def restore_incidents(incidents: Incidents, data: Any) -> None:
         restored = [_incident(fields) for fields in kept["incidents"][-MAX_INCIDENTS:]]
         by_id = {incident.id: incident for incident in restored}
         same = [_same(*fields, by_id=by_id) for fields in kept["same"][-MAX_SAME:]]
+        number = _number(kept.get("number", 0))
     except DataError:
         raise
     except Exception as error:
         raise DataError(f"its incidents cannot be read: {type(error).__name__}") from None
+    incidents._number = max(incidents._number, number)
     for incident in restored:
         if incidents.find(incident.id) is None:
             incidents.remember(incident)
     for key, one in same:
-        if one.incident is not None and incidents.find(one.incident.id) is one.incident:
+        if one.incident is None or incidents.find(one.incident.id) is one.incident:
             incidents._same[key] = one
 
 
-def follow_changes(incidents: Incidents, changes: Iterable[Change]) -> None:
-    """Go along with what the log of changes says beyond what was restored."""
+def follow_changes(incidents: Incidents, changes: Iterable[Change], memory: Any) -> None:
+    """Go along with what the log of changes says beyond what was restored; what a rejected one taught is unlearned."""
     for change in changes:
         incident = incidents.find(change.id)
         if incident is None:
-            if change.state != "mode":
-                incidents.remember(incident_of(change))
+            incidents.remember(incident_of(change))
             continue
         incident.told = True
         incident.reviewed = change.reviewed
         if incident.state != change.state:
+            if change.state == "fault" and incident.before:
+                undo(incident, memory)
             incidents.decide(incident, change.state, reviewed=change.reviewed)
             incident.run = int(change.state == "open")
 
 
 def incident_of(change: Change) -> Incident:
-    """The incident that a change on record is, to be gone on with."""
+    """The change on record, to be gone on with."""
     incident = Incident(change.id, change.traits, change.what, "flag")
     incident.state, incident.reviewed, incident.told = change.state, change.reviewed, True
     incident.run = incident.runs = int(change.state == "open")
     return incident
 
 
-def _fields(incident: Incident) -> dict[str, Any]:
-    """The fields of an incident that are kept, always in the same order."""
-    fields = {name: getattr(incident, name) for name in FIELDS}
-    return {**fields, "sessions": sorted(incident.sessions, key=lambda session: (session is not None, session or ""))}
-
-
 def _incident(fields: Any) -> Incident:
-    id_, traits, what, verdict = fields["id"], fields["traits"], fields["what"], fields["verdict"]
-    texts = all(isinstance(text, str) for text in (id_, what, *traits))
-    if not texts or len(traits) > MAX_TRAITS or verdict not in VERDICTS or fields["state"] not in STATES:
-        raise ValueError("an incident is damaged")
-    incident = Incident(id_, tuple(traits), what, verdict)
+    id_, what, verdict = fields["id"], fields["what"], fields["verdict"]
+    traits = tuple([Trait.read(trait) for trait in fields["traits"]])
+    texts = isinstance(id_, str) and isinstance(what, str)
+    if not texts or not 0 < len(traits) <= MAX_TRAITS or verdict not in VERDICTS or fields["state"] not in STATES:
+        raise ValueError("a change is damaged")
+    incident = Incident(id_, traits, what, verdict)
     for name in FIELDS:
-        if name in fields:  # what a later version has besides stands as it is at first
+        if name in fields and name != "traits":  # what a later version has besides stands as it is at first
             value, fresh = fields[name], getattr(incident, name)
-            if name == "sessions" and type(value) is list:
-                value = {session for session in value if session is None or type(session) is str}
             if type(value) is not type(fresh) or (type(value) is int and not 0 <= value <= MAX_COUNT):
-                raise ValueError("an incident is damaged")
+                raise ValueError("a change is damaged")
             setattr(incident, name, value)
-    if len(incident.sessions) > MAX_SESSIONS or incident.blocked > incident.calls:
-        raise ValueError("an incident is damaged")
+    sums = [one for one in incident.clues if type(one) is float and 0.0 <= one <= incident.judged]
+    answers = [type(digest) is int and type(key) is bytes for digest, key in incident.answers.items()]
+    if (
+        not 0.0 <= incident.p_latest <= 1.0
+        or len(sums) != len(incident.clues)
+        or not all(answers)
+        or len(answers) > MAX_ANSWERS
+    ):
+        raise ValueError("a change is damaged")
+    if incident.blocked > incident.calls or incident.judged > incident.calls:
+        raise ValueError("a change is damaged")
+    if len(sums) != len(CLUES):  # of a version with other clues: what it is, is judged anew
+        incident.clues, incident.judged = [0.0] * len(CLUES), 0
     return incident
 
 
+def _number(value: Any) -> int:
+    if type(value) is not int or not 0 <= value <= MAX_COUNT:
+        raise ValueError("a number is damaged")
+    return value
+
+
 def _same(
-    key: Any, digest: Any, id_: Any, verdict: Any, posterior: Any, session: Any, asked: Any, *, by_id: Any
+    key: Any, digest: Any, id_: Any, verdict: Any, session: Any, number: Any, asked: Any, *, by_id: Any
 ) -> tuple[tuple[bytes, int], _Same]:
-    sound = type(key) is bytes and type(digest) is int and type(posterior) is float and type(asked) is int
-    sound = sound and 0.0 <= posterior <= 1.0 and 0 <= asked <= MAX_COUNT
-    if not sound or verdict not in VERDICTS or not (session is None or type(session) is str):
+    sound = type(key) is bytes and type(digest) is int and verdict in VERDICTS
+    if not sound or not (session is None or type(session) is str):
         raise ValueError("a call is damaged")
-    return (key, digest), _Same(verdict, posterior, by_id[id_], session, asked)
+    incident = None if id_ is None else by_id[id_]
+    return (key, digest), _Same(verdict, incident, session, _number(number), _number(asked))

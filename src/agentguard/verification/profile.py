@@ -448,8 +448,13 @@ class ToolProfile(BaseModel):
     max_blocks: Annotated[int, Field(strict=True, ge=0)] = Field(
         default=3, description="Calls of one lasting change that are blocked; those after them are flagged."
     )
-    adopt_after: Annotated[int, Field(strict=True, ge=1)] | None = Field(
-        default=None, description="Calls after which a lasting change is taken for genuine without a review."
+    max_flags: Annotated[int, Field(strict=True, ge=1)] = Field(
+        default=30,
+        description="Calls of one lasting change that are flagged, where it may be genuine; then it is followed.",
+    )
+    on_change: Literal["follow", "hold"] = Field(
+        default="follow",
+        description="A lasting change that is probably genuine: follow it, or hold its calls back until a review.",
     )
     on_error: Literal["open", "closed"] = Field(
         default="open", description="When a check itself fails: go on without it, or block."

@@ -11,13 +11,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from math import inf
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple, get_args
 
 from agentguard.errors import ConfigurationError
 
 __all__ = [
-    "SEVERITY", "UNREAD", "VERDICTS", "Feedback", "NotLookedAt", "Settings", "SignalResult", "ToolCall", "Verdict",
-    "VerdictCounts", "VerificationResult", "VerificationTier", "as_written", "is_ratio", "not_looked_at", "probability",
+    "SEVERITY", "UNREAD", "VERDICTS", "Feedback", "NotLookedAt", "Settings", "SignalResult", "ToolCall", "Trait",
+    "TraitKind", "Verdict", "VerdictCounts", "VerificationResult", "VerificationTier", "as_written", "is_ratio",
+    "not_looked_at", "probability",
 ]  # fmt: skip
 
 Verdict = Literal["accept", "flag", "block"]
@@ -66,6 +67,48 @@ class ToolCall(NamedTuple):
         return value if 0.0 <= value < inf else None
 
 
+TraitKind = Literal[
+    "lost", "added", "word", "keys", "type", "format", "writing", "kind", "form", "empty", "error", "cut", "value",
+    "level", "number", "relation", "answer", "decided", "clock", "same", "size", "voice", "speed", "early", "drift",
+    "declared", "content", "unread", "own",
+]  # fmt: skip
+TRAIT_KINDS: Final = frozenset(get_args(TraitKind))
+
+
+class Trait(NamedTuple):
+    """One way in which a result is odd. Results that share it are odd in the same way.
+
+    Attributes:
+        kind: a word of ``TraitKind``; ``own`` is the name that a signal of the user's gave.
+        path: the place in the result; where it concerns the answer to certain arguments, a mark of these.
+        what: the rest: a type, ``above`` or ``below``, the relation's name. Neither has a value of a result.
+
+    >>> str(Trait("lost", "currency", "str"))
+    'lost currency str'
+    """
+
+    kind: TraitKind
+    path: str = ""
+    what: str = ""
+
+    def __str__(self) -> str:
+        return " ".join(filter(None, self))
+
+    @classmethod
+    def read(cls, value: Any) -> Trait:
+        """Read the three texts that a store keeps of a trait; one text, as stores of version 0.1 have it, is a name.
+
+        Raises:
+            ValueError: where it is no trait.
+        """
+        if isinstance(value, str):
+            return cls("own", "", value)
+        texts = isinstance(value, list | tuple) and len(value) == 3 and all(isinstance(part, str) for part in value)
+        if not texts or value[0] not in TRAIT_KINDS:
+            raise ValueError("this is no trait")
+        return cls(*value)
+
+
 class SignalResult(NamedTuple):
     """The finding of one check on one call.
 
@@ -83,9 +126,8 @@ class SignalResult(NamedTuple):
         tier: where the check runs.
         detail: one sentence in plain words.
         group: signals of one group are correlated and are combined as such (see ``evidence.py``).
-        traits: what is odd, for programs: names by which calls that are odd in the same way are known to each other.
-            Paths and words like ``missing price``, and no value of a result. A signal that does not apply has the one
-            trait ``not looked at`` where something is declared that could not be checked.
+        traits: the same for programs; calls that share one are odd in the same way. A signal that does not apply has
+            the trait ``UNREAD`` where something is declared that could not be checked.
     """
 
     name: str
@@ -97,7 +139,7 @@ class SignalResult(NamedTuple):
     tier: VerificationTier
     detail: str
     group: str = ""
-    traits: tuple[str, ...] = ()
+    traits: tuple[Trait, ...] = ()
 
     @classmethod
     def abstain(cls, name: str, tier: VerificationTier, detail: str, group: str = "") -> SignalResult:
@@ -127,8 +169,8 @@ class VerificationResult(NamedTuple):
             trusted warm-up, a failure of the guard itself.
         redact: the kinds of content found that the profile has taken out; whoever shows the result shows it without.
         change: the id of the lasting change of this tool that the call looks like; None where it looks like none.
-        asked: how often this very call had this very result before, where that was not accepted: a retry is no new
-            evidence, and has the verdict that it had.
+        asked: how often this very call had this very result just before, where that was not accepted: a retry is no
+            new evidence, and has the graver of both verdicts.
     """
 
     verdict: Verdict
@@ -151,7 +193,7 @@ class VerificationResult(NamedTuple):
 
         That what is declared could not be looked at speaks against it too.
         """
-        fired = [name for name, signal in self.signals.items() if signal.fired or "not looked at" in signal.traits]
+        fired = [name for name, signal in self.signals.items() if signal.fired or UNREAD in signal.traits]
         fired.sort(key=lambda name: -self.contributions.get(name, 0.0))
         return "; ".join(dict.fromkeys(self.signals[name].detail for name in fired[:3]))
 
@@ -223,7 +265,7 @@ class VerdictCounts(NamedTuple):
 #: The trait of a signal of what could not be looked at: a result too large or too deep for it, a search without an end.
 #: The signal does not apply then, for it is no evidence that the result is fabricated, and says what was not looked at.
 #: What becomes of the verdict is for ``_decision.least_verdict`` to say.
-UNREAD: Final = "not looked at"
+UNREAD: Final = Trait("unread")
 
 
 class NotLookedAt(Exception):
@@ -236,7 +278,7 @@ def not_looked_at(name: str, tier: VerificationTier, why: str, group: str = "") 
     >>> not_looked_at("schema_mismatch", VerificationTier.TIER_0, "larger than max_bytes").detail
     'not looked at: larger than max_bytes'
     """
-    return SignalResult(name, False, False, 0.0, 1.0, None, tier, f"{UNREAD}: {why}", group, (UNREAD,))
+    return SignalResult(name, False, False, 0.0, 1.0, None, tier, f"not looked at: {why}", group, (UNREAD,))
 
 
 _MOST: Final = sys.float_info.max

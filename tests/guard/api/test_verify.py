@@ -24,6 +24,8 @@ from agentguard.guard.api import create_app
 from agentguard.stores import DiskStore
 from agentguard.verification import VerificationEngine
 
+from .servers import learn_orders
+
 JSON = {"Content-Type": "application/json"}
 Make = Callable[..., TestClient]
 
@@ -290,8 +292,7 @@ def test_the_server_judges_by_its_profiles_and_goes_on_from_its_store(
     serve: Callable[..., Any], profiles: Path, tmp_path: Path, swapped: dict[str, Any]
 ) -> None:
     with DiskStore(tmp_path / "store") as store, VerificationEngine(store=store) as engine:
-        for n in range(40):
-            engine.verify("get_order", args={"id": f"W{n}"}, result={"id": f"W{n}", "total": n})
+        learn_orders(engine)
     server = serve("--store", tmp_path / "store", "--profiles", profiles, "--on-block", "raise")
 
     status, missing = server.ask("/v1/verify", {"tool": "weather", "result": {"answer": "nice"}})

@@ -13,7 +13,7 @@ const WORDS = {
   followed: "followed by the guard: taken as genuine",
   recovered: "over: ordinary calls came again",
   mode: "comes and goes: learned as a thing that this tool does",
-  adopted: "learned, after so many calls like it",
+  adopted: "genuine: learned, and ordinary from then on",
   fault: "a fault",
 };
 const TAKEN = ["followed", "mode", "adopted"]; // by the guard as genuine, which a reviewer may undo

@@ -16,7 +16,7 @@ from agentguard.verification._document import Document
 from agentguard.verification._shape import Shape
 from agentguard.verification.evidence import DEFAULT_RATIOS, ratio_of, weighed
 from agentguard.verification.statistics import Rate
-from agentguard.verification.types import SignalResult, VerificationTier
+from agentguard.verification.types import SignalResult, Trait, VerificationTier
 
 FIRES_AT: Final = 0.05  # p-value
 MOST_SURPRISE: Final = 11.9  # nats: the last bin of the histogram of surprises, see ``Surprises``
@@ -50,7 +50,7 @@ class Finding:
     detail: str
     most: float = math.inf
     direct: float = 0.0
-    traits: tuple[str, ...] = ()
+    traits: tuple[Trait, ...] = ()
 
 
 #: The finding of a check that looked and saw nothing.
@@ -107,7 +107,7 @@ class DeclaredCheck(ABC):
         """Build the signal of a check that does not apply; the detail gives the reason."""
         return SignalResult.abstain(self.name, self.tier, detail, self.group)
 
-    def broken(self, case: Case, score: float, detail: str, *traits: str) -> SignalResult:
+    def broken(self, case: Case, score: float, detail: str, *traits: Trait) -> SignalResult:
         """The signal of a violated declaration."""
         ratio = self.ratio(case)
         memory: ToolMemory = case.memory

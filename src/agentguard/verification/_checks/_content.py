@@ -15,7 +15,7 @@ from agentguard.verification._case import Case
 from agentguard.verification._contract import Contract
 from agentguard.verification._document import Document
 from agentguard.verification.evidence import DEFAULT_RATIOS
-from agentguard.verification.types import SignalResult, Verdict, VerificationTier, not_looked_at
+from agentguard.verification.types import SignalResult, Trait, Verdict, VerificationTier, not_looked_at
 
 GROUP: Final = "content"
 SUSPICIOUS: Final = 0.1  # of the evidence of what is sure
@@ -53,7 +53,16 @@ class ContentFound:
         ratio = case.settings.likelihood_ratios.get(self.name, DEFAULT_RATIOS[self.name])
         ratio = ratio if found.sure else 1.0 + (ratio - 1.0) * found.score * SUSPICIOUS
         return SignalResult(
-            self.name, True, True, found.score, max(ratio, 1.0), None, self.tier, detail, GROUP, tuple(found.names)
+            self.name,
+            True,
+            True,
+            found.score,
+            max(ratio, 1.0),
+            None,
+            self.tier,
+            detail,
+            GROUP,
+            tuple([Trait("content", "", name) for name in found.names]),
         )
 
     def _found(self, case: Case) -> Found:

@@ -8,7 +8,7 @@ from agentguard.verification._baseline import ToolMemory
 from agentguard.verification._case import Case
 from agentguard.verification._checks._base import DeclaredCheck
 from agentguard.verification._contract import EchoRule, Rows
-from agentguard.verification.types import NotLookedAt, SignalResult, VerificationTier, not_looked_at
+from agentguard.verification.types import NotLookedAt, SignalResult, Trait, VerificationTier, not_looked_at
 
 # --- schema_mismatch: declared fields that are missing, forbidden ones that are there, a broken JSON Schema ---
 
@@ -55,7 +55,12 @@ class SchemaMismatch(DeclaredCheck):
                 return self.abstain("text: what is declared leaves it free")
             return self.kept(case, "all that is declared holds")
         declared = len(contract.required) + len(contract.forbidden) + contract.has_schema
-        return self.broken(case, min(len(broken) / declared, 1.0), "; ".join(broken[:3]), *broken[:3])
+        return self.broken(
+            case,
+            min(len(broken) / declared, 1.0),
+            "; ".join(broken[:3]),
+            *(Trait("declared", "", one) for one in broken[:3]),
+        )
 
 
 # --- pattern_mismatch: none of the declared patterns is found in the result ---
@@ -89,7 +94,7 @@ class PatternMismatch(DeclaredCheck):
         if unread:
             return not_looked_at(self.name, self.tier, unread, self.group)
         count = len(case.contract.profile.response_patterns)
-        return self.broken(case, SCORE, f"none of {count} declared patterns is found", "no pattern")
+        return self.broken(case, SCORE, f"none of {count} declared patterns is found", Trait("declared", "", "pattern"))
 
 
 # --- echo_mismatch: the result does not repeat the arguments that are declared to come back ---
@@ -123,7 +128,7 @@ class EchoMismatch(DeclaredCheck):
             rows = rule.rows_of(case.arguments, case.call.args, case.document)
             message = "" if rows is None else self._broken(rule, rows, case)
             if message:
-                return self.broken(case, 1.0, message, f"declared echo {rule.argument}")
+                return self.broken(case, 1.0, message, Trait("declared", rule.argument, "echo"))
         if case.document.unread:
             return not_looked_at(self.name, self.tier, case.document.unread, self.group)
         return self._as_declared

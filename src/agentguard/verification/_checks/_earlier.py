@@ -12,7 +12,7 @@ from agentguard.verification._document import Document
 from agentguard.verification._keys import KeyHistory, numbers_of
 from agentguard.verification._pool import SHORTEST_OWNED, session_of
 from agentguard.verification.drift import clock_values
-from agentguard.verification.types import SignalResult
+from agentguard.verification.types import SignalResult, Trait
 
 
 def history_of(case: Case, memory: ToolMemory) -> KeyHistory | str:
@@ -96,7 +96,7 @@ class HistoricalInconsistency(LearnedCheck):
                 return AS_USUAL
             detail = "an earlier result that had been replaced since"
             back_again = max(min(change, revert), memory.changed_by(case.between) * SET_BACK)
-            return Finding(-math.log(back_again), detail, traits=(f"reverted {case.arguments.place}",))
+            return Finding(-math.log(back_again), detail, traits=(Trait("answer", case.arguments.place, "reverted"),))
         new = change * (1.0 - revert)
         if new >= OFTEN:
             return AS_USUAL
@@ -104,9 +104,9 @@ class HistoricalInconsistency(LearnedCheck):
         honest = is_later(case, memory) and (memory.gives_text or history.has_grown(document))
         most = SLIGHT if honest or heard_again(case, memory) else math.inf
         direct = NEW / new if history.count >= STEADY else 0.0
-        traits: tuple[str, ...] = (f"changed {case.arguments.place}",)
+        traits: tuple[Trait, ...] = (Trait("answer", case.arguments.place, "changed"),)
         if document.kind == "empty":
-            traits = ("emptied", *traits)
+            traits = (Trait("empty", "", "emptied"), *traits)
         return Finding(-math.log(new), ANOTHER, most, direct, traits)
 
 
@@ -141,14 +141,14 @@ class MovedValue(LearnedCheck):
         back, path = memory.clocks.back_rate(clocks, history.clocks)
         if path:
             detail = f"{path} went back, and has only ever gone forward"
-            traits = (f"clock {case.arguments.place} {path}",)
+            traits = (Trait("clock", case.arguments.place, path),)
             finding = Finding(-math.log(back), detail, direct=WENT_BACK / back, traits=traits)
         x, path = memory.furthest_move(history, numbers)
         # However far it is, it is judged by the moves of m answers to known arguments: by no less than 1 in (m + 3)^3.
         x = min(x, 3.0 * math.log(memory.repeats.total + memory.across.total + 3.0))
         if x > finding.surprise:
             detail = f"{path or 'the number'} moved far from its level under these arguments"
-            finding = Finding(x, detail, direct=finding.direct, traits=(f"moved {path}",))
+            finding = Finding(x, detail, direct=finding.direct, traits=(Trait("level", path, "moved"),))
         return finding
 
 
@@ -178,7 +178,7 @@ class SessionInconsistency(LearnedCheck):
         if change >= OFTEN or is_later(case, memory):
             return Finding(0.0, "answers change here")
         x = -math.log(change)
-        traits = (f"changed {case.arguments.place}",)
+        traits = (Trait("answer", case.arguments.place, "changed"),)
         return Finding(x, "another result than earlier in this session", traits=traits)
 
 
@@ -203,7 +203,7 @@ class StaleResult(LearnedCheck):
         if earlier != document.digest or not changed:
             return "another answer, or no call in between"
         detail = "the same result as before a call that changes it"
-        traits = (f"unchanged {case.arguments.place}",)
+        traits = (Trait("same", case.arguments.place, "unchanged"),)
         return Finding(-math.log(1.0 - changed), detail, direct=UNCHANGED / (1.0 - changed), traits=traits)
 
 
@@ -245,16 +245,23 @@ class DuplicateResult(LearnedCheck):
             most = NOTICE_NATS if document.size < LONGEST_NOTICE else math.inf
             if heard_again(case, memory):
                 most = SLIGHT
-            return Finding(-math.log(rate.mean(usual, 3.0)), detail, most, traits=("foreign",))
+            traits = (Trait("same", "", "of other arguments"),)
+            return Finding(-math.log(rate.mean(usual, 3.0)), detail, most, traits=traits)
         if memory.pool.is_anothers(document.digest, memory.id):
             pool = memory.pool
             if case.between is not None and document.digest in case.between.results:
                 return "the result of a call in this session that had an argument in common"
             if memory.has_form(document):
                 usual = memory.foreign_sister.mean(pool.foreign_sister.mean(BETWEEN_SISTERS, 4.0), 4.0)
-                return Finding(-math.log(usual), "known as the result of a sister tool", traits=("sister",))
+                return Finding(
+                    -math.log(usual),
+                    "known as the result of a sister tool",
+                    traits=(Trait("same", "", "of a sister tool"),),
+                )
             usual = memory.foreign_tool.mean(pool.foreign_tool.mean(BETWEEN_STRANGERS, 4.0), 4.0)
-            return Finding(-math.log(usual), "known as the result of another tool", traits=("another's",))
+            return Finding(
+                -math.log(usual), "known as the result of another tool", traits=(Trait("same", "", "of another tool"),)
+            )
         if memory.is_known(document):
             return "known under these or similar arguments"
         return "never seen elsewhere"

@@ -12,7 +12,7 @@ from agentguard.verification._document import Document
 from agentguard.verification._pool import outermost_form
 from agentguard.verification._shape import FORM, no_number
 from agentguard.verification.statistics import student_t4_tail
-from agentguard.verification.types import SignalResult, VerificationTier
+from agentguard.verification.types import SignalResult, Trait, VerificationTier
 
 # --- truncated_result: a result that stops before its end ---
 
@@ -45,16 +45,16 @@ class TruncatedResult(LearnedCheck):
     def examine(self, case: Case, document: Document, memory: ToolMemory) -> Finding | str:
         if reason := nothing_new(document, memory):
             return reason
-        worst, why, trait = 0.0, "complete", ""
+        worst, why, what, place = 0.0, "complete", "", ""
         if document.kind == "broken":
             overall = memory.pool.broken.mean(0.1, 3.0)
-            worst, trait = -math.log(memory.broken.mean(overall, POOLED)), "unparsed"
+            worst, what = -math.log(memory.broken.mean(overall, POOLED)), "unparsed"
             why = "starts as JSON and does not parse"
         history = memory.keys.by_key.get(case.arguments.key)
         if history is not None and history.is_cut_off(document):
             x = -math.log(memory.cut_off.mean(0.06, 5.0))
             if x > worst:
-                worst, why, trait = x, BEGINNING, f"beginning {case.arguments.place}"
+                worst, why, what, place = x, BEGINNING, "beginning", case.arguments.place
         unclosed, endings = memory.unclosed.get(document.kind), memory.endings.get(document.kind)
         if unclosed is not None and endings is not None and endings.total >= 2:
             last = ending(document)
@@ -62,19 +62,19 @@ class TruncatedResult(LearnedCheck):
             if document.layout is None and max(endings.counts.values()) < FORM * endings.total:
                 x = 0.0  # texts that end in any way are no form
             if x > worst:
-                worst, why, trait = x, "breaks off where no result of this kind ends", "ending"
+                worst, why, what, place = x, "breaks off where no result of this kind ends", "ending", ""
             if document.unclosed and (x > 0.0 or document.layout is not None):
                 x = -math.log(unclosed.mean())
                 if x > worst:
-                    worst, why, trait = x, "a quote or bracket is still open at the end", "unclosed"
+                    worst, why, what, place = x, "a quote or bracket is still open at the end", "unclosed", ""
             shape = memory.shapes.get(document.kind)
             if shape is not None and ends_in_a_cut_object(document, shape):
                 x = -math.log(memory.cut_objects.mean(0.1, 3.0))
                 if x > worst:
-                    worst, why, trait = x, "the last object lacks the last of its usual keys", "cut object"
+                    worst, why, what, place = x, "the last object lacks the last of its usual keys", "cut object", ""
         # A trace that genuine results of this tool do show is no event by itself: there its p-value is all it says.
         is_event = memory.kinds.total >= RATES_KNOWN and worst >= RARE
-        return Finding(worst, why, direct=SHOWN * math.exp(worst) if is_event else 0.0, traits=(trait,))
+        return Finding(worst, why, math.inf, SHOWN * math.exp(worst) if is_event else 0.0, (Trait("cut", place, what),))
 
 
 # --- structure_mismatch: a result of another form than this tool's results have ---
@@ -118,27 +118,29 @@ class StructureMismatch(LearnedCheck):
             known = error_form(document) in memory.error_forms.counts
             weight = KNOWN_ERROR if known else NEW_ERROR
             x = -weight * math.log(memory.errors.mean(usual, FORM_POOLED))
-            return Finding(x, "an error report, unusual here", ERROR_NATS, traits=("error",))
+            return Finding(x, "an error report, unusual here", ERROR_NATS, traits=(Trait("error"),))
         if memory.is_known(document):
             return "this very result is known"
         if document.kind == "empty":
-            return Finding(-math.log(memory.empties.mean(0.5, 2.0)), "an empty result, unusual here", traits=("empty",))
+            return Finding(
+                -math.log(memory.empties.mean(0.5, 2.0)), "an empty result, unusual here", traits=(Trait("empty"),)
+            )
         # A tool that is not known yet is held to the forms of the others.
         if memory.kinds.total < FORM_WARM_UP:
             if not memory.pool.has_anothers_form(document, memory.id):
                 return f"{memory.kinds.total} of {FORM_WARM_UP} results"
             usual = memory.pool.foreign_form.mean(0.25, 4.0)
             detail = "has the form of another tool's results"
-            return Finding(-math.log(usual), detail, SMALL_TRAIT, traits=("another form",))
+            return Finding(-math.log(usual), detail, SMALL_TRAIT, traits=(Trait("form"),))
         # One that is known: the kind of result, its shape among the results of that kind, and whose form it is.
         p = memory.kinds.p(document.kind)
         is_text = document.kind in TEXT_KINDS and not TEXT_KINDS.isdisjoint(memory.kinds.counts)
         if is_text and document.kind != "word":
             p = 1.0
         worst, extent, why = -math.log(p), 1.0, ""
-        traits: tuple[str, ...] = ()
+        traits: tuple[Trait, ...] = ()
         if p < 1.0:
-            traits = (f"kind {document.kind}",)
+            traits = (Trait("kind", "", document.kind),)
             extent = 0.0 if is_text else 1.0
             why = f"a result of kind {document.kind!r}, unusual here"
         form = outermost_form(document)
@@ -153,7 +155,7 @@ class StructureMismatch(LearnedCheck):
         direct = 0.0 if form is None else memory.swapped_ratio(form)
         if form is not None and direct > 1.0:
             worst, extent = max(worst, -math.log(memory.forms.p(form))), 1.0
-            traits += ("another form",)
+            traits += (Trait("form"),)
             why = why or "has the form of other tools' results"
         if worst == 0.0:
             return AS_USUAL if document.complete else AS_FAR_AS_SEEN
@@ -182,13 +184,13 @@ class FormatMismatch(LearnedCheck):
         if isinstance(shape, str):
             return shape
         worst, why, path = shape.contradiction(document)
-        traits = (f"type of {path}",)
+        traits = (Trait("type", path),)
         x, detail, path = shape.broken_format(document)
         if x > worst:
-            worst, why, traits = x, detail, (f"format of {path}",)
+            worst, why, traits = x, detail, (Trait("format", path),)
         p, path = no_number(document, shape.facts, shape.formats)
         if -math.log(p) > worst:
-            worst, traits = -math.log(p), (f"no number at {path}",)
+            worst, traits = -math.log(p), (Trait("format", path, "no number"),)
             why = f"{path or 'the value'} is NaN or infinite, where there were finite numbers before"
         return Finding(worst, why, traits=traits)
 
@@ -225,7 +227,7 @@ class LengthAnomaly(LearnedCheck):
             score, detail = 0.2, f"{size} bytes, at most {high}"
         else:
             return self.louder(learned, self.kept(case, "within the declared length"))
-        return self.upheld(self.broken(case, score, detail, "declared length"), learned)
+        return self.upheld(self.broken(case, score, detail, Trait("declared", "", "length")), learned)
 
     def examine(self, case: Case, document: Document, memory: ToolMemory) -> Finding | str:
         if document.is_error or document.kind == "empty":
@@ -239,7 +241,7 @@ class LengthAnomaly(LearnedCheck):
         if lengths.is_usual(x):
             return AS_USUAL
         p = min(2.0 * min(lengths.lower_p(x, LEAST_SCALE), lengths.upper_p(x, LEAST_SCALE)), 1.0)
-        traits = ("short" if x < lengths.ordered[len(lengths) // 2] else "long",)
+        traits = (Trait("size", "", "short" if x < lengths.ordered[len(lengths) // 2] else "long"),)
         return Finding(-math.log(p), f"{document.size} bytes are unusual", traits=traits)
 
 
@@ -267,4 +269,4 @@ class TextAnomaly(LearnedCheck):
             return "too few results to tell how this tool writes"
         surprise = -math.log(student_t4_tail(away) / 2.0) if away > 0.0 else 0.0
         detail = f"written unlike this tool's results, by {away:.1f} of their spreads"
-        return Finding(surprise, detail, traits=("voice",))
+        return Finding(surprise, detail, traits=(Trait("voice"),))

@@ -10,7 +10,7 @@ from agentguard.verification._case import Case
 from agentguard.verification._checks._base import AS_USUAL, Finding, LearnedCheck
 from agentguard.verification._contract import INSTANT_MS
 from agentguard.verification._document import Document
-from agentguard.verification.types import SignalResult, VerificationTier
+from agentguard.verification.types import SignalResult, Trait, VerificationTier
 
 WARM_UP: Final = 8  # timed calls
 LEAST_SCALE: Final = 0.15  # nats of log-latency: a tool is not held to less than 15% of play
@@ -19,8 +19,8 @@ LATE_WEIGHT: Final = 0.5  # of the surprise of a late answer: slowness is hardly
 LATE_NATS: Final = 0.3  # alone it is no suspect: slowness has other reasons
 INSTANT_WEIGHT: Final = 3.0  # times the ratio of a broken bound
 INSTANT_SHARE: Final = 0.1  # of the least time that is declared
-SOONER: Final = "sooner than declared"
-LATER: Final = "later than declared"
+SOONER: Final = Trait("declared", "", "sooner")
+LATER: Final = Trait("declared", "", "later")
 
 
 class LatencyAnomaly(LearnedCheck):
@@ -86,8 +86,8 @@ class LatencyAnomaly(LearnedCheck):
         detail = f"{_ms(milliseconds)} ms, usually about {_ms(usual)}"
         if early > late:
             sooner = x > ring.ordered[0] - FAR_SOONER
-            return Finding(early, detail, traits=("sooner",) if sooner else ("early",))
-        return Finding(late, detail, LATE_NATS, traits=("late",))
+            return Finding(early, detail, traits=(Trait("speed", "", "sooner") if sooner else Trait("early"),))
+        return Finding(late, detail, LATE_NATS, traits=(Trait("speed", "", "late"),))
 
 
 def _ms(milliseconds: float) -> str:

@@ -9,7 +9,7 @@ from agentguard.verification._case import Case
 from agentguard.verification._checks._base import DeclaredCheck
 from agentguard.verification._read_back import Reading
 from agentguard.verification.statistics import Rate
-from agentguard.verification.types import UNREAD, SignalResult, VerificationTier
+from agentguard.verification.types import UNREAD, SignalResult, Trait, VerificationTier
 
 WHOLE: Final = 0.5  # of the faults replace a whole answer; the others spoil a field of it
 
@@ -38,8 +38,8 @@ class ReadBackMismatch(DeclaredCheck):
             if learns:
                 return self._agreed(case, reading)
             return SignalResult(self.name, True, False, 0.0, 1.0, None, self.tier, reading.detail, self.group)
-        traits = tuple(f"{field} otherwise in {reading.tool}" for field in reading.fields)
-        traits = traits or (f"{reading.state} in {reading.tool}",)
+        traits = tuple(Trait("declared", field, reading.tool) for field in reading.fields)
+        traits = traits or (Trait("declared", reading.state, reading.tool),)
         if learns:
             return self.broken(case, 1.0, reading.detail, *traits)
         ratio = self.ratio(case)

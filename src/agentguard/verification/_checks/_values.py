@@ -12,6 +12,7 @@ from agentguard.verification._document import Document
 from agentguard.verification._keys import numbers_of
 from agentguard.verification._relations import FEWEST, TRIED
 from agentguard.verification.drift import ALARM, WARM_UP, is_poor
+from agentguard.verification.types import Trait
 
 # --- value_plausibility: a number far from where this tool's results have it, or a string in another format ---
 
@@ -49,15 +50,15 @@ class ValuePlausibility(LearnedCheck):
                 if x < 0.0:
                     sign = min(sign, level.sign_p(x))
         worst, why, several = 0.0, "", 1.0 + 0.5 * (judged - 1)
-        traits: tuple[str, ...] = ()
+        traits: tuple[Trait, ...] = ()
         if judged:
             worst = -math.log(min(least * several, 1.0))
             if worst > 0.0:
                 why = f"{least_path or 'the number'} is far from its usual level"
-                traits = (f"{least_path} {'above' if above else 'below'} its level",)
+                traits = (Trait("level", least_path, "above" if above else "below"),)
         x, detail, written = shape.format_surprise(document, {text for _, text in case.arguments.values})
         if x > worst:
-            worst, why, traits = x, detail, (f"writing of {written}",)
+            worst, why, traits = x, detail, (Trait("writing", written),)
         direct = SHOWN / (sign * several) if sign < 1.0 else 0.0
         return Finding(worst, why, direct=direct, traits=traits)
 
@@ -87,7 +88,7 @@ class NovelValue(LearnedCheck):
         if p >= 1.0:
             return Finding(0.0, "")
         why = f"{path or 'the value'} has a value that none of {times:,} had"
-        return Finding(-math.log(p), why, traits=(f"value of {path}",))
+        return Finding(-math.log(p), why, traits=(Trait("value", path),))
 
 
 # --- relation_mismatch: a relation that held in every call so far does not hold in this one ---
@@ -136,7 +137,7 @@ class SpcAnomaly(LearnedCheck):
     cap = 3.0
 
     @staticmethod
-    def _numbers(case: Case, document: Document, memory: ToolMemory) -> tuple[float, str, tuple[str, ...]]:
+    def _numbers(case: Case, document: Document, memory: ToolMemory) -> tuple[float, str, tuple[Trait, ...]]:
         """The number whose run of values is most surprising, among all that are charted."""
         if document.is_error or not memory.charts or memory.is_known(document):
             return 0.0, "", ()
@@ -153,7 +154,7 @@ class SpcAnomaly(LearnedCheck):
             return 0.0, "", ()
         side = "above" if high else "below"
         detail = f"{worst_path or 'the number'} has been {side} its level for several calls"
-        return worst - math.log(1.0 + 0.5 * (charted - 1)), detail, (f"{worst_path} {side} its level",)
+        return worst - math.log(1.0 + 0.5 * (charted - 1)), detail, (Trait("level", worst_path, side),)
 
     def examine(self, case: Case, document: Document, memory: ToolMemory) -> Finding | str:
         points: list[tuple[str, float]] = []
@@ -172,7 +173,7 @@ class SpcAnomaly(LearnedCheck):
         stuck = 0.0 if document.is_error else memory.stuck.grown(document.digest, case.arguments.key, poor=poor)
         if stuck >= ALARM:
             detail = f"the same result to {memory.stuck.run + 2} calls in a row, whatever they asked"
-            return Finding(stuck, detail, traits=("stuck",))
+            return Finding(stuck, detail, traits=(Trait("same", "", "stuck"),))
         x, detail, traits = self._numbers(case, document, memory)
         if x > 0.0 and x > EWMA_NATS * worst:
             return Finding(x, detail, traits=traits)
@@ -181,4 +182,4 @@ class SpcAnomaly(LearnedCheck):
         if worst < 1.0:
             return Finding(0.0, "within its control limits")
         detail = f"the EWMA of {worst_name} is beyond its control limit"
-        return Finding(min(EWMA_NATS * worst, MOST_EWMA), detail, traits=(f"drift of {worst_name}",))
+        return Finding(min(EWMA_NATS * worst, MOST_EWMA), detail, traits=(Trait("drift", worst_name),))
