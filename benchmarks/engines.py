@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 from agentguard.verification import Change, VerificationEngine
+from agentguard.verification import _causes as causes
 from agentguard.verification import _relations as relations
+from agentguard.verification.weights import CHANGE_CONSTANT
 
 __all__ = ["FAMILIES", "reference", "reviewed"]
 
@@ -45,10 +46,11 @@ def reviewed() -> VerificationEngine:
 def __getattr__(name: str) -> Callable[[], VerificationEngine]:
     """``without_Total``: what makes a reviewed engine in a process that does without that family of relations.
 
-    ``accept_below_0.3``: what makes an engine with that setting.
+    ``doubt_-0.3``: what makes a default engine in a process that takes a change for a fault by so many nats less.
     """
-    if name.startswith("accept_below_"):
-        return partial(VerificationEngine, accept_below=float(name.removeprefix("accept_below_")))
+    if name.startswith("doubt_"):
+        vars(causes)["CHANGE_CONSTANT"] = CHANGE_CONSTANT + float(name.removeprefix("doubt_"))
+        return VerificationEngine
     family = name.removeprefix("without_")
     if family not in FAMILIES:
         raise AttributeError(name)

@@ -48,10 +48,10 @@ class Variant(NamedTuple):
     factory: str
 
 
-#: The engines of the curve, by the setting that trades genuine calls flagged for faulty calls held; any can stand here.
+#: The engines of the curve: how many nats more or less they take any change for a fault than the default does.
 CURVE: Sequence[Variant] = tuple(
-    Variant("default" if below == "0.2" else f"accept_below {below}", f"benchmarks.engines:accept_below_{below}")
-    for below in ("0.05", "0.1", "0.2", "0.3", "0.5")
+    Variant("default" if nats == "0" else f"{nats} nats", f"benchmarks.engines:doubt_{nats}")
+    for nats in ("-1", "-0.5", "0", "+0.5", "+1")
 )
 
 
