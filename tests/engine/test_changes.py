@@ -311,6 +311,21 @@ def test_a_followed_change_that_is_rejected_is_unlearned_and_blocked(between: in
         assert ask_renamed(engine, 500, 5) == "b" * 5
 
 
+def test_a_followed_change_of_results_too_large_to_be_held_back_is_undone_too() -> None:
+    shop, note = Shop(1), "x" * 20_000
+    for number in range(100):
+        ask(shop.engine, number, order(number, note=note))
+    assert shop.engine.changes() == []
+    for number in range(100, 120):
+        ask(shop.engine, number, {**renamed(number), "note": note})
+    assert shop.change.state == "followed"
+    shop.engine.reject(shop.change)
+
+    after = [ask(shop.engine, number, {**renamed(number), "note": note}).verdict for number in range(200, 205)]
+    assert after == ["block"] * 5
+    assert ask(shop.engine, 300, order(300, note=note)).verdict == "accept"
+
+
 def test_a_followed_change_is_undone_from_the_command_line_while_no_engine_runs(tmp_path: Path) -> None:
     folder = tmp_path / "store"
     with VerificationEngine(store=DiskStore(folder)) as engine:

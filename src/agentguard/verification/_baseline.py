@@ -312,17 +312,16 @@ class ToolMemory:
     @property
     def has_records(self) -> bool:
         """Most results have fields."""
-        kinds = self.kinds.counts
-        shape = self.shapes.get(max(kinds, key=kinds.__getitem__)) if kinds else None
-        return shape is not None and any(isinstance(fact, tuple) for fact in shape.usual)
+        return bool(self._usual_paths())
 
     def usual_fields(self) -> frozenset[str]:
         """The names of the fields that most results of the usual kind have."""
+        return frozenset(path.removesuffix("[]").rpartition(".")[2] for path in self._usual_paths()) - {""}
+
+    def _usual_paths(self) -> list[str]:
         kinds = self.kinds.counts
         shape = self.shapes.get(max(kinds, key=kinds.__getitem__)) if kinds else None
-        facts = () if shape is None else shape.usual
-        paths = [fact[0].removesuffix("[]") for fact in facts if isinstance(fact, tuple)]
-        return frozenset(path.rpartition(".")[2] for path in paths) - {""}
+        return [] if shape is None else [fact[0] for fact in shape.usual if isinstance(fact, tuple)]
 
     def has_form(self, document: Document) -> bool:
         """Results of this tool had these outermost keys before or, of text without keys, this kind."""

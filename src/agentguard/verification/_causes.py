@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from agentguard.verification._keys import numbers_of
 from agentguard.verification.weights import CHANGE_CONSTANT, CHANGE_WEIGHTS
 
 if TYPE_CHECKING:
@@ -180,8 +181,6 @@ def _echoes(case: Case) -> tuple[int, int]:
 
 def _is_factor(case: Case) -> bool:
     """A number is off its level by a factor of eight and more, and far beyond its spread."""
-    from agentguard.verification._keys import numbers_of
-
     levels = case.memory.levels
     for path, x in numbers_of(case.document).items():
         level = levels.get(path)

@@ -24,7 +24,7 @@ from agentguard.verification._checks._read_back import READ_BACK
 from agentguard.verification._contract import Contract
 from agentguard.verification._decision import DONE, graver, least_verdict, why_not_as_posterior
 from agentguard.verification._document import Document, read, read_copy
-from agentguard.verification._incidents import Incident, Incidents
+from agentguard.verification._incidents import ENDED, Incident, Incidents
 from agentguard.verification._method import Check, Decision, Method
 from agentguard.verification._own_signals import Lineup
 from agentguard.verification._read_back import Reading
@@ -110,7 +110,7 @@ def judge(
             state.trusted_left -= trusted
             if settled.teaches or trusted:
                 teach(method, case, signals, decision, trusted=trusted)
-            if settled.released and settled.incident is not None:
+            if settled.incident is not None and settled.incident.state in ENDED:  # it is followed from this call on
                 state.incidents.keep_before(settled.incident, packed(state.memory))
                 method.adopt(state.memory, settled.incident.traits)
             for held in settled.released:
