@@ -211,7 +211,6 @@ LEARNED = {
     "format_mismatch",
     "novel_value",
     "relation_mismatch",
-    "text_anomaly",
     "structure_mismatch",
     "duplicate_result",
 }

@@ -17,7 +17,7 @@ from agentguard.verification._persistence import FEEDBACK, label_of, learned_in
 from agentguard.verification._pool import Pool
 from agentguard.verification._reference import Baseline
 from agentguard.verification._registry import Registry, Remembered, ToolState
-from agentguard.verification._snapshot import check_record, restore
+from agentguard.verification._snapshot import restore
 from agentguard.verification._state import Place
 from agentguard.verification.types import Settings
 
@@ -102,7 +102,7 @@ def restored(place: Place, document: Document) -> Any:
         record = Baseline()
     else:
         record = Pool() if place.tool is None else ToolMemory(place.tool, Pool())
-    restore(record, learned, check_record)
+    restore(record, learned)
     return record
 
 

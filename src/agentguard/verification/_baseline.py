@@ -14,7 +14,6 @@ from agentguard.verification._keys import KeyHistory, Keys, numbers_of
 from agentguard.verification._pool import SHORTEST_OWNED, Between, Pool, outermost_form
 from agentguard.verification._relations import Relations
 from agentguard.verification._shape import Shape
-from agentguard.verification._voice import Voice
 from agentguard.verification.drift import Clocks, Drift, NumberChart, Stuck, clock_values, is_poor
 from agentguard.verification.statistics import Categories, Level, Rate, Ring, Surprises, new_scores, student_t4_tail
 
@@ -46,7 +45,7 @@ class ToolMemory:
         "drift", "echoed_rows", "empties", "endings", "error_forms", "errors", "foreign", "foreign_known",
         "foreign_sister", "foreign_tool", "forms", "id", "keys", "kinds", "latency", "lengths", "levels", "measured",
         "pool", "quiet", "relations", "repeats", "reverts", "scores", "session_changes", "shapes", "stuck",
-        "surprises", "suspects", "thinned", "unclosed", "voice", "within",
+        "surprises", "suspects", "thinned", "unclosed", "within",
     )  # fmt: skip
 
     def __init__(self, tool: str, pool: Pool) -> None:
@@ -74,7 +73,6 @@ class ToolMemory:
         self.within: dict[str, Level] = {}  # a number's distance from its key's mean
         self.echoed_rows: dict[str, Rate] = {}  # of results with several rows at a declared echo's place: all are it
         self.relations = Relations()
-        self.voice = Voice()
         self.keys = Keys()
         self.repeats = Rate()  # of calls with a known key: another result than the current one
         self.across = Rate()  # the same, of the first call in a session
@@ -128,8 +126,6 @@ class ToolMemory:
         if document.leaves and not sampled_out:
             self.relations.learn(arguments.side, self.relations.side(document, learn=True), document.stale)
         if document.kind != "empty" and not sampled_out and not doubtful:
-            if not self.is_known(document):
-                self.voice.learn(document.text, document.bits)
             history = self.keys.by_key.get(arguments.key)
             if history is None or document.digest not in history.results:
                 self._learn_form(document)

@@ -127,7 +127,7 @@ def clues_of(case: Case, traits: Iterable[Trait], nats: float, *, again: bool, c
         "same": "same" in kinds,
         "answer": not kinds.isdisjoint(("answer", "clock", "decided")),
         "short": min(max(short, 0.0) / SHORTER, 1.0),
-        "text": not kinds.isdisjoint(("word", "voice", "kind")) and not structured,
+        "text": not kinds.isdisjoint(("word", "kind")) and not structured,
         "volatile": memory.repeats.mean(memory.pool.changes.mean(0.3, 2.0), 4.0),
         "nats": min(max(nats, 0.0) / STRONG, 1.0),
     }

@@ -241,13 +241,13 @@ class Document:
         is_structured: the result is an object or an array, however it was written.
         digest: 64 bits that tell results apart.
         layout: what results of this form have in common, of structured and keyed results; else None.
-        facts, formats, not_finite, numbers, clocks, slotted, bits: worked out on first use, by ``_shape``, ``_keys``,
-            ``drift``, ``Relations.side`` and ``text_anomaly``.
+        facts, formats, not_finite, numbers, clocks, slotted: worked out on first use, by ``_shape``, ``_keys``,
+            ``drift`` and ``Relations.side``.
         stale: the paths that say what they said at the last look with the same arguments, see ``Relations.look``.
     """
 
     __slots__ = (
-        "_side", "bits", "clocks", "complete", "digest", "facts", "formats", "forms", "is_error", "is_structured",
+        "_side", "clocks", "complete", "digest", "facts", "formats", "forms", "is_error", "is_structured",
         "kind", "layout", "leaves", "lengths", "not_finite", "numbers", "open_forms", "size", "slotted", "stale",
         "text", "unclosed", "unread", "value",
     )  # fmt: skip
@@ -276,7 +276,6 @@ class Document:
         self._side: Side | None = None
         self.slotted: Side | None = None
         self.stale: frozenset[str] = frozenset()
-        self.bits: float | None = None
 
     @property
     def side(self) -> Side:

@@ -156,11 +156,12 @@ def learned_in(document: Mapping[str, Any]) -> Any:
     """The learned state in a document, in the form of this version.
 
     Raises:
-        DataError: where it is of a newer version, or of none.
+        DataError: where it was changed since an engine wrote it, is of a newer version, or of none.
     """
     version, learned = document.get("version"), document.get("learned")
     if not isinstance(version, int) or not 1 <= version <= VERSION:
         raise DataError(f"it has version {version!r}, and this is agentguard with version {VERSION}")
+    snapshot.check_seal(document)
     try:
         for older in range(version, VERSION):
             learned = MIGRATIONS[older](learned)
@@ -273,7 +274,7 @@ class Persistence:
 
     def _restore(self, name: str, record: Any, document: Mapping[str, Any]) -> bool:
         try:
-            snapshot.restore(record, learned_in(document), snapshot.check_record)
+            snapshot.restore(record, learned_in(document))
         except DataError as error:
             _log.error("%r in the store cannot be used and is kept as 'damaged:%s': %s", name, name, error)
             self._quietly(lambda: self.store.save({f"damaged:{name}": document}))
@@ -483,8 +484,7 @@ class Persistence:
             name = document_name(self._mode, tool)
             missed = self._missed(name)
             with state.lock:
-                if missed is not None:
-                    self._catch_up(name, state.memory, missed)
+                if missed is not None and self._catch_up(name, state.memory, missed):
                     self._take_in(state.incidents, missed)
                 document = {"version": VERSION, "tool": tool, "learned": snapshot.encode(state.memory)}
                 incidents = snapshot.encode_incidents(state.incidents)
@@ -492,7 +492,7 @@ class Persistence:
                     document["incidents"] = incidents
                 if self.changes.applied:
                     document["changes"] = self.changes.applied
-                documents[name] = document
+                documents[name] = snapshot.sealed(document)
                 state.changed = False
             taken.append(state)
         try:
@@ -512,7 +512,7 @@ class Persistence:
             if missed is not None:
                 self._catch_up(name, shared, missed)
             learned = snapshot.encode(shared)
-        self.store.save({name: {"version": VERSION, "learned": learned}})
+        self.store.save({name: snapshot.sealed({"version": VERSION, "learned": learned})})
 
     def _missed(self, name: str) -> Mapping[str, Any] | None:
         """A document that could not be read when it was needed."""
@@ -522,13 +522,14 @@ class Persistence:
         self._unread.discard(name)
         return document
 
-    def _catch_up(self, name: str, record: Any, document: Mapping[str, Any]) -> None:
-        """A document that could not be read in time stands over what was learned without it, where it is of more."""
+    def _catch_up(self, name: str, record: Any, document: Mapping[str, Any]) -> bool:
+        """Restore a document that could not be read in time, unless more was learned without it; False if damaged."""
         fresh = snapshot.encode(record)
         before = _experience(record)
-        self._restore(name, record, document)
+        is_sound = self._restore(name, record, document)
         if _experience(record) < before:
             snapshot.restore(record, fresh)
+        return is_sound
 
 
 def _experience(record: Any) -> int:

@@ -99,7 +99,7 @@ def _pair_of(session_id: str) -> int:
 POOLED_RESULTS: Final = 20_000  # digests of results, of all tools
 POOLED_FORMS: Final = 5_000  # forms of results, of all tools
 POOLED_SESSIONS: Final = 10_000  # latest results by tool, arguments and session
-POOLED_SIGNALS: Final = ("relation_mismatch", "text_anomaly")  # whose surprises are ranked over all tools too
+POOLED_SIGNALS: Final = ("relation_mismatch",)  # whose surprises are ranked over all tools too
 SETTLED: Final = 10_000  # calls of all tools that rates and surprises are learned from: a judgement, see ``Pool``
 OWNED: Final = 0.6  # votes for the owner of a form, less those against it
 SHORTEST_OWNED: Final = 20  # bytes; shorter results are shared by chance

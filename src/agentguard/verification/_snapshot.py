@@ -23,17 +23,16 @@ import zlib
 from array import array
 from base64 import b64decode, b64encode
 from collections import Counter, OrderedDict, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
+from hashlib import blake2b
 from typing import Any, Final
 
 from agentguard.errors import DataError
 from agentguard.verification._baseline import ToolMemory
 from agentguard.verification._causes import CLUES
-from agentguard.verification._census import MAX_COUNT
 from agentguard.verification._changes import STATES, Change
 from agentguard.verification._incidents import (
-    MAX_ANSWERS,
     MAX_INCIDENTS,
     MAX_SAME,
     MAX_TRAITS,
@@ -41,30 +40,27 @@ from agentguard.verification._incidents import (
     Incidents,
     _Same,
 )
-from agentguard.verification._keys import KEY_LENGTH, MARKS, MAX_OWNERS, MAX_RESULTS, KeyHistory, Keys
-from agentguard.verification._pool import MAX_CALLS, Owner, Pool, SessionLog
+from agentguard.verification._keys import KeyHistory, Keys
+from agentguard.verification._pool import Owner, Pool, SessionLog
 from agentguard.verification._reference import Baseline, History
 from agentguard.verification._relations import (
     FAMILIES,
-    MOST_PLACES,
     Constants,
     Counts,
     Deciders,
-    Relation,
     Relations,
     Templates,
-    is_whole,
 )
 from agentguard.verification._shape import Shape
 from agentguard.verification._sides import Side
-from agentguard.verification._voice import SLOTS, Voice
 from agentguard.verification._walk import Layout, layout_of
-from agentguard.verification.drift import MOST, MOST_INERTIA, Clocks, Drift, NumberChart, Stream, Stuck
+from agentguard.verification.drift import Clocks, Drift, NumberChart, Stream, Stuck
 from agentguard.verification.statistics import Categories, Level, Rate, Ring, RunningStats, Surprises
-from agentguard.verification.types import VERDICTS, Trait
+from agentguard.verification.types import VERDICTS, Trait, Verdict
 
 _log = logging.getLogger("agentguard")
 MARK: Final = "~"
+SEAL: Final = "seal"  # a field of documents
 MAX_DEPTH: Final = 60  # levels of what is read; learned state has some twenty
 
 #: The classes that learned state is made of, and what is written of each. A field that comes in here later is not in
@@ -107,9 +103,8 @@ RECORDS: dict[type, tuple[str, ...]] = {
         "drift", "echoed_rows", "empties", "endings", "error_forms", "errors", "foreign", "foreign_known",
         "foreign_sister", "foreign_tool", "forms", "keys", "kinds", "latency", "lengths", "levels", "measured",
         "quiet", "relations", "repeats", "reverts", "scores", "session_changes", "shapes", "stuck", "surprises",
-        "suspects", "thinned", "unclosed", "voice", "within",
+        "suspects", "thinned", "unclosed", "within",
     ),
-    Voice: ("characters", "count", "counts", "mean", "squares"),
 }  # fmt: skip
 
 _NAMES: Final = {MARK + cls.__name__: cls for cls in RECORDS}
@@ -207,13 +202,40 @@ def decode(value: Any) -> Any:
         raise DataError(f"learned state is damaged: {type(error).__name__}") from None
 
 
-def restore(record: Any, written: Any, check: Callable[[Any], None] | None = None) -> None:
-    """Put what was written of a record into one of the same class, in place.
+def sealed(document: Mapping[str, Any]) -> dict[str, Any]:
+    """A document with a checksum of all that stands in it, by which ``check_seal`` knows it again.
 
-    ``check`` raises a ``DataError`` where the record cannot be gone on with (see ``check_record``).
+    >>> check_seal(sealed({"version": 1, "learned": {"hits": 2.0}}))
+    """
+    content = {name: value for name, value in document.items() if name != SEAL}
+    return {**content, SEAL: _checksum(content)}
+
+
+def check_seal(document: Mapping[str, Any]) -> None:
+    """Check that a document is as an engine wrote it: one with other numbers would be judged by from then on.
 
     Raises:
-        DataError: where it is not that of this class, or damaged; the record is as it was then.
+        DataError: where it has no seal, or was changed since.
+    """
+    content = {name: value for name, value in document.items() if name != SEAL}
+    try:
+        is_whole = document.get(SEAL) == _checksum(content)
+    except (RecursionError, TypeError, ValueError):
+        is_whole = False
+    if not is_whole:
+        raise DataError("learned state is damaged: it was changed after an engine wrote it")
+
+
+def _checksum(content: Mapping[str, Any]) -> str:
+    written = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    return blake2b(written.encode(), digest_size=16).hexdigest()
+
+
+def restore(record: Any, written: Any) -> None:
+    """Put the encoded state of a record into a record of the same class, in place.
+
+    Raises:
+        DataError: where it is that of another class, or damaged; the record stays as it was then.
     """
     cls = type(record)
     if cls in (ToolMemory, Pool):  # which are not made anew: one has a pool, the other a lock
@@ -226,17 +248,6 @@ def restore(record: Any, written: Any, check: Callable[[Any], None] | None = Non
         if not isinstance(made, cls):
             raise DataError(f"learned state of a {cls.__name__} was expected, and is that of a {type(made).__name__}")
         fields = {name: getattr(made, name) for name in RECORDS[cls]}
-    before = {name: getattr(record, name) for name in fields}
-    _set(record, fields)
-    try:
-        if check is not None:
-            check(record)
-    except DataError:
-        _set(record, before)
-        raise
-
-
-def _set(record: Any, fields: Mapping[str, Any]) -> None:
     for name, value in fields.items():
         setattr(record, name, value)
 
@@ -310,380 +321,6 @@ def _array(typecode: str, text: str) -> array[Any]:
     return made
 
 
-# --- Whether a record that was read can be gone on with ---
-#
-# A file of state may come from anywhere and a store may be damaged. A total below zero, a share above 1, a variance
-# below zero, a ring out of its order or a number that is none would be reckoned with from then on, and the next genuine
-# call be judged by it. What is held here is what ``__init__`` and the methods of each record keep by themselves,
-# whatever calls come.
-
-MAX_DIGEST: Final = 1 << 64  # digests have 64 bits
-MAX_ITEMS: Final = 1 << 17  # of one container; the largest that is kept has 20,000
-MAX_RING: Final = 1 << 12  # values of one ring; the largest that is made has 256
-ROUNDING: Final = 1.0 + 1e-6  # of sums of weights
-
-_GIVEN_UP: Final = type(None)
-_FACT: Final = (str, tuple)
-
-#: What stands in the dicts of a record: the types of the keys, and those of the values.
-_ITEMS: Final[Mapping[tuple[type, str], tuple[frozenset[type], frozenset[type]]]] = {
-    place: (frozenset(keys), frozenset(values))
-    for place, (keys, values) in {
-        (Baseline, "_histories"): ((bytes,), (History,)),
-        (Baseline, "_sessions"): ((bytes,), (deque,)),
-        (Baseline, "fields"): ((str,), (RunningStats,)),
-        (Categories, "counts"): ((str, int, tuple), (int,)),
-        (Clocks, "by_key"): ((str,), (Rate, _GIVEN_UP)),
-        (Clocks, "overall"): ((str,), (Rate, _GIVEN_UP)),
-        (Clocks, "standing"): ((str,), (float, int, str)),
-        (Constants, "places"): ((str,), (dict, _GIVEN_UP)),
-        (Deciders, "counts"): ((str,), (Counts,)),
-        (Deciders, "places"): ((str,), (int,)),
-        (Deciders, "rows"): ((int,), (bytes,)),
-        (Drift, "streams"): ((str,), (Stream,)),
-        (History, "fields"): ((str,), (RunningStats,)),
-        (KeyHistory, "clocks"): ((str,), (float, int, str)),
-        (Keys, "by_key"): ((bytes,), (KeyHistory,)),
-        (Keys, "heard"): ((int,), (int,)),
-        (Keys, "owners"): ((int,), (bytes,)),
-        (Keys, "word_counts"): ((int,), (int,)),
-        (Pool, "forms"): ((int,), (Owner,)),
-        (Pool, "owners"): ((int,), (int,)),
-        (Pool, "sessions"): ((int,), (int,)),
-        (Pool, "surprises"): ((str,), (Surprises,)),
-        (Relations, "known"): ((tuple,), FAMILIES),
-        (Relations, "looks"): ((bytes,), (tuple,)),
-        (SessionLog, "calls"): ((int,), (list,)),
-        (Shape, "_to_count"): ((Layout,), (int,)),
-        (Shape, "facts"): (_FACT, (int,)),
-        (Shape, "formats"): ((str,), (Categories, _GIVEN_UP)),
-        (Shape, "keys"): ((str,), (Categories,)),
-        (Side, "_numbers"): ((str,), (tuple,)),
-        (Side, "_starts"): ((str,), (int,)),
-        (Side, "_marks"): ((str,), (tuple,)),
-        (Stuck, "runs"): ((int,), (Rate,)),
-        (ToolMemory, "after"): ((int,), (Rate,)),
-        (ToolMemory, "charts"): ((str,), (NumberChart,)),
-        (ToolMemory, "contracts"): ((str,), (Rate,)),
-        (ToolMemory, "echoed_rows"): ((str,), (Rate,)),
-        (ToolMemory, "endings"): ((str,), (Categories,)),
-        (ToolMemory, "lengths"): ((str,), (Ring,)),
-        (ToolMemory, "levels"): ((str,), (Level,)),
-        (ToolMemory, "measured"): ((str,), (Ring,)),
-        (ToolMemory, "shapes"): ((str,), (Shape,)),
-        (ToolMemory, "surprises"): ((str,), (Surprises,)),
-        (ToolMemory, "unclosed"): ((str,), (Rate,)),
-        (ToolMemory, "within"): ((str,), (Level,)),
-    }.items()
-}
-
-Held = Iterator[tuple[bool, str]]
-"""Conditions of a record, each with the message of one that is broken."""
-
-
-def check_record(record: Any) -> None:
-    """Check that every field of a record, and of those in it, has a type, a size and a value that it can come to have.
-
-    Raises:
-        DataError: where that is not so, naming the place.
-    """
-    waiting: list[tuple[Any, str]] = [(record, "")]
-    fresh: dict[type, Any] = {}
-    while waiting:
-        value, path = waiting.pop()
-        try:
-            waiting += _checked(value, path, fresh)
-        except DataError as error:
-            raise DataError(f"learned state is damaged: {path}{': ' * bool(path)}{error}") from None
-        except Exception as error:  # of whatever stands there in the place of a record
-            raise DataError(f"learned state is damaged: {type(error).__name__}") from None
-
-
-def _checked(value: Any, path: str, fresh: dict[type, Any]) -> list[tuple[Any, str]]:
-    """The values within a value that are to be checked themselves, where the value may stand."""
-    cls = type(value)
-    if cls in RECORDS:
-        if cls not in fresh:
-            fresh[cls] = _new(cls)
-        usual, within = fresh[cls], []
-        for name in RECORDS[cls]:
-            field = getattr(value, name)
-            _check_field(cls, name, field, getattr(usual, name))
-            if type(field) not in _PLAIN:
-                within.append((field, f"{path}.{name}" if path else name))
-        for holds, message in _HELD[cls](value) if cls in _HELD else ():
-            if not holds:
-                raise DataError(f"a {cls.__name__} has {message}")
-        return within
-    if not isinstance(value, Mapping | list | tuple | deque):
-        return []
-    if len(value) > MAX_ITEMS:
-        raise DataError(f"there are {len(value):,} things, more than {MAX_ITEMS:,}")
-    items = value.values() if isinstance(value, Mapping) else value
-    for item in items:
-        if (type(item) is float and not math.isfinite(item)) or (type(item) is int and not _is_int(item)):
-            raise DataError("a number is beyond all bounds")
-    return [(item, path) for item in items if type(item) not in _PLAIN]
-
-
-_SIMPLE: Final = frozenset({str, int, float, bytes, dict, tuple})
-_PLAIN: Final = _SIMPLE - {dict, tuple} | {bool, type(None), array, frozenset, set, type}
-
-
-def _check_field(cls: type, name: str, value: Any, usual: Any) -> None:
-    kind = type(value)
-    if not (kind is type(usual) and kind in _SIMPLE) and not _is_alike(value, usual):
-        raise DataError(f"{name} of a {cls.__name__} is a {kind.__name__}")
-    if kind is int:
-        if not _is_int(value):
-            raise DataError(f"{name} of a {cls.__name__} is beyond all bounds")
-    elif kind is float or kind is array:
-        # A level starts at -inf.
-        if not (math.isfinite(value) or value == usual) if kind is float else not all(map(math.isfinite, value)):
-            raise DataError(f"{name} of a {cls.__name__} is no finite number")
-    elif (cls, name) in _ITEMS:
-        keys, values = _ITEMS[cls, name]
-        if not keys.issuperset(map(type, value)) or not values.issuperset(map(type, value.values())):
-            raise DataError(f"{name} of a {cls.__name__} holds something else")
-
-
-def _new(cls: type) -> Any:
-    if cls is ToolMemory:
-        return ToolMemory("", Pool())
-    return Pool() if cls is Pool else decode({f"~{cls.__name__}": {}})
-
-
-def _is_alike(value: Any, usual: Any) -> bool:
-    if usual is None or value is None:
-        return usual is None and (value is None or isinstance(value, array))
-    if type(usual) is float:
-        return type(value) in (int, float)
-    return type(value) is type(usual) and getattr(value, "typecode", "") == getattr(usual, "typecode", "")
-
-
-def _is_int(number: int) -> bool:
-    return -MAX_COUNT <= number < MAX_DIGEST
-
-
-def _are_digests(numbers: Iterable[Any]) -> bool:
-    return all(type(number) is int and 0 <= number < MAX_DIGEST for number in numbers)
-
-
-def _is_count(number: Any, least: int = 0) -> bool:
-    return type(number) is int and least <= number <= MAX_COUNT
-
-
-# --- What each record keeps by itself ---
-
-
-def _rate(rate: Rate) -> Held:
-    sound = 0.0 <= rate.hits <= rate.total * ROUNDING and rate.total <= MAX_COUNT
-    yield sound, f"{rate.hits:g} hits of {rate.total:g}"
-
-
-def _categories(categories: Categories) -> Held:
-    known = sum(categories.counts.values())
-    yield all(_is_count(count, 1) for count in categories.counts.values()), "a count that is none"
-    total, singles = categories.total, categories.singles
-    yield _is_count(total) and known <= total, f"counts that come to {known:,} of {total:,}"
-    yield 0 <= singles <= total, f"{singles:,} that came once, of {total:,}"
-
-
-def _surprises(surprises: Surprises) -> Held:
-    bins = () if surprises.bins is None else surprises.bins
-    weight = math.fsum(bins)
-    yield len(bins) <= Surprises.BINS and all(count >= 0.0 for count in bins), "a histogram that is none"
-    yield 0.0 <= surprises.total <= MAX_COUNT, f"a total of {surprises.total:g}"
-    yield weight <= surprises.total * ROUNDING, f"a histogram of {weight:g} in a total of {surprises.total:g}"
-    yield 0.0 <= surprises.floor <= 1.0 and 0.0 < surprises.prior <= MAX_COUNT, "a prior that is none"
-
-
-def _ring(ring: Ring) -> Held:
-    yield 1 <= ring.size <= MAX_RING, f"a size of {ring.size:,}"
-    arrived = len(ring._arrived)
-    yield arrived == len(ring.ordered) <= ring.size, f"{arrived:,} and {len(ring.ordered):,} values in {ring.size:,}"
-    yield list(ring.ordered) == sorted(ring._arrived), "values that are out of their order"
-    yield 0 <= ring._oldest < ring.size and (not ring._oldest or arrived == ring.size), "an oldest value that is none"
-
-
-def _level(level: Level) -> Held:
-    yield 0.0 <= level.count <= MAX_COUNT, f"a count of {level.count:g}"
-    yield level.squares >= 0.0 and level.variance > 0.0, f"a variance of {level.variance:g}, of {level.squares:g}"
-    yield _is_count(level.falls) and _is_count(level.rises, -1), "falls or rises below none"
-    yield level.least <= 0.0, f"a least value below zero of {level.least:g}"
-
-
-def _stream(stream: Stream) -> Held:
-    yield stream.power > 0.0, f"a power of {stream.power:g}"
-
-
-def _chart(chart: NumberChart) -> Held:
-    yield 0.0 <= chart.evidence <= MOST, f"evidence of {chart.evidence:g}"
-    yield chart.spread >= 0.0 and chart.power > 0.0, f"a spread of {chart.spread:g}, a power of {chart.power:g}"
-    yield 0.0 <= chart.slope <= MOST_INERTIA, f"a slope of {chart.slope:g}"
-
-
-def _stuck(stuck: Stuck) -> Held:
-    yield 0 <= stuck.result < MAX_DIGEST, "a result that is none"
-    yield _is_count(stuck.run), f"a run of {stuck.run:,}"
-    yield 0.0 < stuck.rate <= 1.0, f"a rate of {stuck.rate:g}"
-    yield 0.0 <= stuck.evidence <= MOST, f"evidence of {stuck.evidence:g}"
-
-
-def _constants(constants: Constants) -> Held:
-    counts = [count for known in constants.places.values() for count in (known or {}).values()]
-    marks = [mark for known in constants.places.values() for mark in known or {}]
-    yield all(type(count) is float and 0.0 < count <= MAX_COUNT for count in counts), "a count that is none"
-    yield _are_digests(marks), "a value that is none"
-
-
-def _counts(counts: Counts) -> Held:
-    for held, tried in ((counts.held, counts.tried), (counts.foreign_held, counts.foreign_tried)):
-        alike = len(held) == len(tried) == MOST_PLACES
-        yield alike and all(map(_is_count, (*held, *tried))), "a count that is none"
-        yield all(one <= of for one, of in zip(held, tried, strict=True)), "more that held than were tried"
-    yield all(type(place) is int and 0 <= place < MOST_PLACES for place in counts.telling), "places that are none"
-
-
-def _deciders(deciders: Deciders) -> Held:
-    numbers = sorted(deciders.places.values())
-    yield numbers == list(range(len(numbers))) and len(numbers) <= MOST_PLACES, "places that are none"
-    yield all(map(is_whole, deciders.rows.values())), "rows that are cut off"
-
-
-def _relation(relation: Relation) -> Held:
-    for held, tried in ((relation.held, relation.tried), (relation.foreign_held, relation.foreign_tried)):
-        yield _is_count(tried) and 0 <= held <= tried, f"{held:,} that held, of {tried:,}"
-
-
-def _relations(relations: Relations) -> Held:
-    yield _is_count(relations.calls), f"{relations.calls:,} calls"
-    yield all(key == relation.key for key, relation in relations.known.items()), "a relation under another's name"
-    recent = relations.recent
-    calls = all(type(call) is tuple and [*map(type, call)] == [Side, Side, bytes] for call in recent)
-    yield calls and recent.maxlen == Relations().recent.maxlen, "earlier calls that are none"
-    looks = [[*map(type, look), *map(len, look)] for look in relations.looks.values()]
-    yield all(look[:2] == [tuple, array] and look[2] == look[3] for look in looks), "looks that are none"
-
-
-def _side(side: Side) -> Held:
-    yield all(type(path) is str for path in side.paths), "paths that are none"
-    marks = [mark for values in side._marks.values() for mark in values]
-    yield _are_digests(marks), "a value that is none"
-    numbers = [number for values in side._numbers.values() for number in values]
-    yield all(type(number) is float and math.isfinite(number) for number in numbers), "a number that is none"
-    yield all(type(start) is int and start >= 0 for start in side._starts.values()), "a beginning that is none"
-
-
-def _session_log(log: SessionLog) -> Held:
-    calls = [call for session in log.calls.values() for call in session]
-    yield all(type(call) is tuple and [*map(type, call)] == [int, int, tuple] for call in calls), "calls that are none"
-    yield all(_are_digests(call[:2]) for call in calls), "a tool or a result that is none"
-    yield all(_are_digests(call[2]) for call in calls), "a value that is none"
-    yield all(0 < len(session) <= MAX_CALLS for session in log.calls.values()), "more calls than are kept"
-
-
-def _templates(templates: Templates) -> Held:
-    marks = [mark for template in templates.known for mark in template] if isinstance(templates.known, list) else [""]
-    yield _are_digests(marks), "a text that is none"
-
-
-def _voice(voice: Voice) -> Held:
-    yield len(voice.counts) in (0, SLOTS), f"{len(voice.counts):,} counts"
-    yield bool(voice.counts) == (voice.characters > 0) and _is_count(voice.characters), "characters without counts"
-    yield 0.0 <= voice.count <= MAX_COUNT and voice.squares >= 0.0, "a spread that is none"
-
-
-def _key_history(history: KeyHistory) -> Held:
-    bounded = _is_count(history.count) and len(history.results) <= min(history.count, MAX_RESULTS)
-    yield bounded, "more results than calls"
-    yield 0 <= history.changes <= max(history.count - 1, 0), f"{history.changes:,} changes in {history.count:,} calls"
-    yield len(history.words) % 4 == 0 and len(history.marks) % 4 == 0, "checksums that are cut off"
-    yield len(history.marks) <= 4 * len(MARKS) and _is_count(history.size), "more of a text than is kept"
-    yield len(history.paths) == len(history.means), f"{len(history.means)} means of {len(history.paths)} numbers"
-    yield all(type(path) is str for path in history.paths), "a path that is none"
-
-
-def _keys(keys: Keys) -> Held:
-    most = MAX_OWNERS * KEY_LENGTH
-    whole = all(0 < len(owners) <= most and len(owners) % KEY_LENGTH == 0 for owners in keys.owners.values())
-    yield whole, "keys that are cut off"
-    yield all(_is_count(count, 1) for count in keys.word_counts.values()), "a count that is none"
-    yield _are_digests(keys.heard) and _are_digests(keys.heard.values()), "an answer that is none"
-
-
-def _owner(owner: Owner) -> Held:
-    yield _is_count(owner.results) and 0 <= owner.votes <= owner.results, f"{owner.votes:,} votes of {owner.results:,}"
-    yield 0 <= owner.tool < MAX_DIGEST, "a tool that is none"
-
-
-def _pool(pool: Pool) -> Held:
-    yield _is_count(pool.met), f"{pool.met:,} calls"
-    yield _is_count(pool.results), f"{pool.results:,} results"
-
-
-def _shape(shape: Shape) -> Held:
-    added_up, waiting = shape._added_up, sum(shape._to_count.values())
-    yield all(_is_count(count, 1) for count in shape._to_count.values()), "a count that is none"
-    yield _is_count(added_up), f"{added_up:,} results"
-    yield added_up + waiting == shape.count, f"{shape.count:,} results, {added_up:,} and {waiting:,} of them"
-    most = max(shape.facts.values(), default=1)
-    yield all(_is_count(count, 1) for count in shape.facts.values()), "a count that is none"
-    yield not shape.facts or most <= added_up, f"a trait of {most:,} results, of {added_up:,}"
-    yield 0 <= shape._usual_at <= shape.count, f"a stock of {shape._usual_at:,} results, of {shape.count:,}"
-    yield all(map(_is_fact, shape.facts)) and all(map(_is_fact, shape._usual)), "a trait that is none"
-    yield all(type(layout) is Layout for layout in shape._as_usual), "a layout that is none"
-    yield all(type(path) is str for path in shape._rigid), "a path that is none"
-
-
-def _is_fact(fact: Any) -> bool:
-    """A word, or a path with a type."""
-    if type(fact) is str:
-        return True
-    return type(fact) is tuple and len(fact) == 2 and type(fact[0]) is str and isinstance(fact[1], type)
-
-
-def _tool_memory(memory: ToolMemory) -> Held:
-    yield _is_count(memory.count), f"{memory.count:,} results"
-    yield _is_count(memory.suspects) and memory.thinned >= 0.0, "suspects below none"
-    kinds = memory.shapes.keys()
-    alike = memory.lengths.keys() == memory.endings.keys() == memory.unclosed.keys() == kinds
-    yield alike, "lengths or endings of other kinds of results than shapes"
-
-
-def _running(stats: RunningStats) -> Held:
-    kept = len(stats._kept)
-    yield _is_count(stats.n), f"{stats.n:,} values"
-    yield stats._m2 >= 0.0, f"a sum of squares of {stats._m2:g}"
-    yield 0 <= stats.keep <= MAX_RING and kept <= min(stats.keep, stats.n), f"{kept:,} of {stats.n:,} values"
-    yield 0 <= stats._next < max(stats.keep, 1) and (not stats._next or kept == stats.keep), "a next value that is none"
-
-
-def _history(history: History) -> Held:
-    yield _is_count(history.calls), f"{history.calls:,} calls"
-    yield all(stats.n <= history.calls for stats in history.fields.values()), "more numbers than calls"
-
-
-def _baseline(baseline: Baseline) -> Held:
-    streams = (baseline.latency, baseline.size, *baseline.fields.values())
-    yield _is_count(baseline.calls), f"{baseline.calls:,} calls"
-    yield all(stats.n <= baseline.calls for stats in streams), "more numbers than calls"
-    sessions = baseline._sessions.values()
-    yield all(0 < (results.maxlen or 0) <= MAX_RING for results in sessions), "a session without a bound"
-    numbers = [item for results in sessions for numbers in results for item in numbers.items()]
-    yield all(type(path) is str and type(number) is float for path, number in numbers), "a number that is none"
-
-
-_HELD: Final[Mapping[type, Callable[[Any], Held]]] = {
-    **dict.fromkeys(FAMILIES, _relation),
-    Baseline: _baseline, Categories: _categories, Constants: _constants, Counts: _counts, Deciders: _deciders,
-    History: _history, KeyHistory: _key_history, Keys: _keys, Level: _level, NumberChart: _chart, Owner: _owner,
-    Pool: _pool, Rate: _rate, Relations: _relations, Ring: _ring, RunningStats: _running, SessionLog: _session_log,
-    Shape: _shape, Side: _side, Stream: _stream, Stuck: _stuck, Surprises: _surprises, Templates: _templates,
-    ToolMemory: _tool_memory, Voice: _voice,
-}  # fmt: skip
-
-
 # --- Incidents, so that a process that is killed loses none of them ---
 #
 # What was seen of each, and the verdicts by which the same call is known again; by digests, as everywhere. The calls
@@ -706,7 +343,7 @@ def undo(incident: Incident, memory: Any) -> None:
     """Go back, in place, to a tool's memory from before a change was taken for genuine; a failure is logged."""
     try:
         written = json.loads(zlib.decompressobj().decompress(incident.before, MAX_BEFORE))
-        restore(memory, written, check_record)
+        restore(memory, written)
     except (DataError, RecursionError, ValueError, zlib.error) as error:
         _log.error("what following change %s has taught stays learned: %s", incident.id, type(error).__name__)
     incident.before = b""
@@ -741,7 +378,7 @@ def restore_incidents(incidents: Incidents, data: Any) -> None:
         restored = [_incident(fields) for fields in kept["incidents"][-MAX_INCIDENTS:]]
         by_id = {incident.id: incident for incident in restored}
         same = [_same(*fields, by_id=by_id) for fields in kept["same"][-MAX_SAME:]]
-        number = _number(kept.get("number", 0))
+        number = int(kept.get("number", 0))
     except DataError:
         raise
     except Exception as error:
@@ -788,37 +425,15 @@ def _incident(fields: Any) -> Incident:
     incident = Incident(id_, traits, what, verdict)
     for name in FIELDS:
         if name in fields and name != "traits":  # what a later version has besides stands as it is at first
-            value, fresh = fields[name], getattr(incident, name)
-            if type(value) is not type(fresh) or (type(value) is int and not 0 <= value <= MAX_COUNT):
-                raise ValueError("a change is damaged")
-            setattr(incident, name, value)
-    sums = [one for one in incident.clues if type(one) is float and 0.0 <= one <= incident.judged]
-    answers = [type(digest) is int and type(key) is bytes for digest, key in incident.answers.items()]
-    if (
-        not 0.0 <= incident.p_latest <= 1.0
-        or len(sums) != len(incident.clues)
-        or not all(answers)
-        or len(answers) > MAX_ANSWERS
-    ):
-        raise ValueError("a change is damaged")
-    if incident.blocked > incident.calls or incident.judged > incident.calls:
-        raise ValueError("a change is damaged")
-    if len(sums) != len(CLUES):  # of a version with other clues: what it is, is judged anew
+            setattr(incident, name, fields[name])
+    if len(incident.clues) != len(CLUES):  # of a version with other clues: what it is, is judged anew
         incident.clues, incident.judged = [0.0] * len(CLUES), 0
     return incident
 
 
-def _number(value: Any) -> int:
-    if type(value) is not int or not 0 <= value <= MAX_COUNT:
-        raise ValueError("a number is damaged")
-    return value
-
-
 def _same(
-    key: Any, digest: Any, id_: Any, verdict: Any, session: Any, number: Any, asked: Any, *, by_id: Any
-) -> tuple[tuple[bytes, int], _Same]:
-    sound = type(key) is bytes and type(digest) is int and verdict in VERDICTS
-    if not sound or not (session is None or type(session) is str):
-        raise ValueError("a call is damaged")
+    key: bytes, digest: int, id_: str | None, verdict: Verdict, session: str | None, number: int, asked: int,
+    *, by_id: Mapping[str, Incident],
+) -> tuple[tuple[bytes, int], _Same]:  # fmt: skip
     incident = None if id_ is None else by_id[id_]
-    return (key, digest), _Same(verdict, incident, session, _number(number), _number(asked))
+    return (key, digest), _Same(verdict, incident, session, number, asked)

@@ -49,7 +49,6 @@ DEFAULT_RATIOS: Mapping[str, float] = MappingProxyType(
         "moved_value": 4.5,
         "stale_result": 8.0,
         "relation_mismatch": 16.0,
-        "text_anomaly": 8.0,
         "injection_found": 30.0,  # of what the profile has looked for in the text; as they stand, at no p-value
         "secret_found": 2.0,
         "pii_found": 1.5,

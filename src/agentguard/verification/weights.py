@@ -24,7 +24,6 @@ WEIGHTS: Mapping[str, tuple[float, float, float]] = MappingProxyType(
         "session_inconsistency": (0.0, 1.5, 0.05),
         "stale_result": (0.0, 1.5, 1.5),
         "structure_mismatch": (0.47, 1.5, 0.63),
-        "text_anomaly": (0.0, 0.16, 0.23),
         "truncated_result": (0.0, 0.98, 0.76),
         "value_plausibility": (0.0, 1.5, 1.5),
         "spc_anomaly": (1.0, 1.0, 1.0),

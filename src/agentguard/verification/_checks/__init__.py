@@ -13,7 +13,6 @@ from agentguard.verification._checks._form import (
     FormatMismatch,
     LengthAnomaly,
     StructureMismatch,
-    TextAnomaly,
     TruncatedResult,
 )
 from agentguard.verification._checks._latency import LatencyAnomaly
@@ -36,7 +35,6 @@ TIERS: tuple[tuple[VerificationTier, tuple[Check, ...]], ...] = (
             EchoMismatch(),
             NovelValue(),
             RelationMismatch(),
-            TextAnomaly(),
             HistoricalInconsistency(),
             MovedValue(),
             SessionInconsistency(),

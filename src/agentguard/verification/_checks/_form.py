@@ -1,4 +1,4 @@
-"""Checks of a result's form: its end, its shape, how its strings are written, its length, its voice."""
+"""Checks of a result's form: its end, its shape, how its strings are written, its length."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from agentguard.verification._checks._base import AS_USUAL, Finding, LearnedChec
 from agentguard.verification._document import Document
 from agentguard.verification._pool import outermost_form
 from agentguard.verification._shape import FORM, no_number
-from agentguard.verification.statistics import student_t4_tail
 from agentguard.verification.types import SignalResult, Trait, VerificationTier
 
 # --- truncated_result: a result that stops before its end ---
@@ -243,30 +242,3 @@ class LengthAnomaly(LearnedCheck):
         p = min(2.0 * min(lengths.lower_p(x, LEAST_SCALE), lengths.upper_p(x, LEAST_SCALE)), 1.0)
         traits = (Trait("size", "", "short" if x < lengths.ordered[len(lengths) // 2] else "long"),)
         return Finding(-math.log(p), f"{document.size} bytes are unusual", traits=traits)
-
-
-# --- text_anomaly: written in another way than the tool writes ---
-
-
-class TextAnomaly(LearnedCheck):
-    """A result takes more bits a character than the tool's results do, by a model of its 4-grams; see ``_voice``.
-
-    Nearly all fabrications by language models have the right fields and values of the right kind, in a voice that is
-    not the tool's.
-    """
-
-    name = "text_anomaly"
-    group = "voice"
-    floor = 0.0005
-    prior = 4.0
-
-    def examine(self, case: Case, document: Document, memory: ToolMemory) -> Finding | str:
-        if reason := nothing_new(document, memory):
-            return reason
-        document.bits = memory.voice.bits(document.text)
-        away = memory.voice.away(document.bits)
-        if away == 0.0:
-            return "too few results to tell how this tool writes"
-        surprise = -math.log(student_t4_tail(away) / 2.0) if away > 0.0 else 0.0
-        detail = f"written unlike this tool's results, by {away:.1f} of their spreads"
-        return Finding(surprise, detail, traits=(Trait("voice"),))
