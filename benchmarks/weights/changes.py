@@ -19,12 +19,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
+from unittest import mock
 
 import numpy as np
 from detection.calls import Call
 from scipy.optimize import minimize
 
 from agentguard.verification import VerificationEngine
+from agentguard.verification import _causes as causes
 from agentguard.verification._causes import CLUES
 
 from .evidence import RECORDED, TIMED, _calls, _is_error
@@ -42,7 +44,7 @@ RIDGE = 0.002
 #: Clues of a genuine change, whose weight is not above 0.
 GENUINE_CLUES = frozenset({"renamed", "added", "carried", "echoes", "again", "volatile"})
 #: Clues that may speak for either; the weight of all others is not below 0.
-OPEN_CLUES = frozenset({"format", "value", "answer", "text"})
+OPEN_CLUES = frozenset({"format", "value", "text"})
 AS_RECORDED = "as recorded"
 RECORDED_WEIGHT = 4.0  # of the changes in genuine calls as they are, beside one kind of those that were made
 Make = Callable[[Call, dict[str, Any], random.Random], Any]
@@ -370,11 +372,15 @@ def _everyday(program: Path) -> dict[tuple[str, str], list[Call]]:
 
 
 def change_rows(source: str, tool: str, calls: Sequence[Call]) -> Iterator[ChangeRow]:
-    """The changes that the engine meets in one tool's calls: as they are, and with each change that is made in them."""
-    yield from _noted(source, tool, AS_RECORDED, False, calls, len(calls), _unchanged)
-    for fault, makers in ((False, GENUINE_CHANGES), (True, FAULTS)):
-        for kind, make in makers.items():
-            yield from _noted(source, tool, kind, fault, calls, BEFORE, make)
+    """The changes that the engine meets in one tool's calls: as they are, and with each change that is made in them.
+
+    The engine has no weights, so that those which ship decide nothing about the trials that the next are learned from.
+    """
+    with mock.patch.multiple(causes, CHANGE_CONSTANT=0.0, CHANGE_WEIGHTS={}):
+        yield from _noted(source, tool, AS_RECORDED, False, calls, len(calls), _unchanged)
+        for fault, makers in ((False, GENUINE_CHANGES), (True, FAULTS)):
+            for kind, make in makers.items():
+                yield from _noted(source, tool, kind, fault, calls, BEFORE, make)
 
 
 def _noted(

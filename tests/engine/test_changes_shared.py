@@ -11,7 +11,7 @@ from agentguard.stores import DiskStore
 from agentguard.verification import VerificationEngine
 from agentguard.verification._changes import CHANGES, Change, change_event, changes_in, decide
 from agentguard.verification._incidents import QUIET_AFTER
-from agentguard.verification._snapshot import encode
+from agentguard.verification._snapshot import encode, sealed
 from agentguard.verification.types import Trait
 
 from .fleet_of_changes import SCENES
@@ -220,7 +220,7 @@ def test_damaged_incidents_are_begun_anew_and_what_was_learned_is_not(caplog: py
     worker.engine.close()
     name = f"calibrated:{TOOL}"
     document = store.load([name])[name]
-    store.save({name: {**document, "incidents": {"incidents": [7], "same": []}}})
+    store.save({name: sealed({**document, "incidents": {"incidents": [7], "same": []}})})
     worker = Worker(store, on_change="hold")
 
     assert "a" not in ask_renamed(worker.engine, 300, 4)  # by the log of changes
@@ -235,7 +235,7 @@ def test_a_document_without_incidents_is_read_as_before() -> None:
     worker.engine.close()
     name = f"calibrated:{TOOL}"
     document = store.load([name])[name]
-    store.save({name: {key: document[key] for key in ("version", "tool", "learned")}})
+    store.save({name: sealed({key: document[key] for key in ("version", "tool", "learned")})})
 
     assert "a" not in ask_renamed(Worker(store, on_change="hold").engine, 300, 4)
 

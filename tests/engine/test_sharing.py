@@ -14,6 +14,7 @@ from agentguard.stores import Delta, Document, MemoryStore
 from agentguard.verification import VerificationEngine
 from agentguard.verification import _persistence as persistence
 from agentguard.verification._census import field
+from agentguard.verification._snapshot import sealed
 
 from . import recorded
 
@@ -385,7 +386,7 @@ class TestDamage:
         first.flush()
         name = "calibrated:get_weather"
         document = store.load([name])[name]
-        store.save({name: {**document, "learned": {"~Older": document["learned"]["~ToolMemory"]}}})
+        store.save({name: sealed({**document, "learned": {"~Older": document["learned"]["~ToolMemory"]}})})
         steps = {1: lambda old: renamed(old, "~Older", "~Tool"), 2: lambda old: renamed(old, "~Tool", "~ToolMemory")}
         monkeypatch.setattr(persistence, "VERSION", 3)
         monkeypatch.setattr(persistence, "MIGRATIONS", steps)
@@ -414,7 +415,7 @@ class TestDamage:
     )
     def test_a_document_that_cannot_be_read_is_put_aside(self, learned: Any) -> None:
         store = SharedStore()
-        store.save({"calibrated:get_weather": {"version": 1, "learned": learned}})
+        store.save({"calibrated:get_weather": sealed({"version": 1, "learned": learned})})
         engine = VerificationEngine(store=store)
         weather(engine, 0, 3)
         engine.flush()

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 #: Each clue, and what it says where it speaks.
 CLUES: Final[Mapping[str, str]] = {
-    "lost": "a field or a row's field is gone, with none of its type in its place",
     "renamed": "as many fields are new as are gone, of the same types",
     "added": "there are new fields, and none is gone",
     "carried": "the usual fields are there, under their own or another path",
@@ -30,9 +29,7 @@ CLUES: Final[Mapping[str, str]] = {
     "empty": "the results are empty",
     "cut": "the results break off",
     "prose": "there is text instead of a record",
-    "error": "the tool reports errors",
     "canned": "the results have words of a mock, which the tool never used",
-    "relation": "a relation that held between fields or to the arguments is broken",
     "echoes": "what the results repeat of the arguments is repeated as before",
     "unasked": "what the results repeated of the arguments is not repeated",
     "level": "numbers lie off their levels",
@@ -42,7 +39,6 @@ CLUES: Final[Mapping[str, str]] = {
     "copied": "the same answer comes to other arguments",
     "again": "the same arguments were asked before since the change",
     "same": "the results are known as those of other calls",
-    "answer": "the same arguments get another answer than before",
     "short": "the results are shorter than before",
     "text": "the results are worded in another way",
     "volatile": "the tool gives other answers to the same arguments all the time",
@@ -105,7 +101,6 @@ def clues_of(case: Case, traits: Iterable[Trait], nats: float, *, again: bool, c
         short = lengths.ordered[len(lengths) // 2] - math.log1p(document.size)
     held, broken = _echoes(case)
     found = {
-        "lost": bool(lost - added) and not nulls,
         "renamed": bool(lost) and not lost - added,
         "added": bool(added) and not lost,
         "carried": 0.0 if document.is_error or empty else _carried(case),
@@ -113,9 +108,7 @@ def clues_of(case: Case, traits: Iterable[Trait], nats: float, *, again: bool, c
         "empty": empty and not document.is_error,
         "cut": "cut" in kinds,
         "prose": not structured and not empty and memory.has_records,
-        "error": document.is_error,
         "canned": not memory.canned and says_canned(document.text),
-        "relation": "relation" in kinds,
         "echoes": held and not broken,
         "unasked": broken > 0,
         "level": "level" in kinds,
@@ -125,7 +118,6 @@ def clues_of(case: Case, traits: Iterable[Trait], nats: float, *, again: bool, c
         "copied": copied,
         "again": again,
         "same": "same" in kinds,
-        "answer": not kinds.isdisjoint(("answer", "clock", "decided")),
         "short": min(max(short, 0.0) / SHORTER, 1.0),
         "text": not kinds.isdisjoint(("word", "kind")) and not structured,
         "volatile": memory.repeats.mean(memory.pool.changes.mean(0.3, 2.0), 4.0),
