@@ -31,8 +31,8 @@ def learn(relations: Relations, args: Any, result: Any) -> None:
     relations.learn(arguments.side, relations.side(document, learn=True))
 
 
-def broken(relations: Relations, args: Any, result: Any, changed: float = 0.0) -> Broken:
-    return relations.broken(Arguments(args).side, relations.side(read(result)), changed)
+def broken(relations: Relations, args: Any, result: Any) -> Broken:
+    return relations.broken(Arguments(args).side, relations.side(read(result)))
 
 
 def order(rng: random.Random, number: int) -> tuple[dict[str, Any], Any]:
@@ -66,7 +66,6 @@ def test_a_call_like_all_others_breaks_nothing() -> None:
     [
         ({"customer": "C999"}, "customer is not the argument customer, as in "),
         ({"mail": "x@example.org"}, "mail does not begin like the argument customer, as in "),
-        ({"name": "Nobody"}, "name is another than it was for this customer, as in "),
         ({"note": "Order 123 was sent."}, "is not the argument order, as in "),
         ({"total": 7}, "total is not the sum of rows[].price, as in "),
         ({"count": 77}, "count is not the number of rows, as in "),
@@ -155,13 +154,6 @@ def test_what_holds_for_the_results_of_other_calls_too_says_nothing() -> None:
     assert relations.known["Equal", "currency", "currency", ""].strength == 0.0
 
 
-def test_a_call_in_between_that_changes_the_answer_excuses_what_arguments_decide() -> None:
-    args, result = order(random.Random(9), 999)
-    moved = {**result, "name": "Nobody"}
-
-    assert broken(ORDERS, args, moved, changed=0.9).nats < 0.2 < broken(ORDERS, args, moved).nats
-
-
 def test_a_chance_match_is_found_out_though_what_breaks_it_is_doubted() -> None:
     """Nothing is learned of the calls that break it: they are only taken note of."""
     relations = Relations()
@@ -220,8 +212,6 @@ def test_what_is_kept_is_bounded() -> None:
 
     by_family = [sum(key[0] == family.__name__ for key in relations.known) for family in FAMILIES]
     assert max(by_family) <= 40
-    assert len(relations.deciders.rows) <= 192
-    assert len(relations.deciders.places) <= 48
     assert len(relations.constants.places) <= 60
 
 

@@ -47,7 +47,6 @@ USUAL = {
     "sorts that differ in their fields": recursive(
         Node={"anyOf": [{"properties": {"left": ref("Node")}}, {"properties": {"right": ref("Node")}}]}
     ),
-    "many parts that are used often": chain(12, lambda below: {"properties": dict.fromkeys("abcde", below)}),
     "itself and nothing else": {"$ref": "#"},
     "true": True,
     "a field that is called like a reference": {"properties": {"$ref": STRING}},
@@ -74,6 +73,7 @@ WITHOUT_END = {
         40, lambda below: {"anyOf": [{"properties": {"a": below}}, {"properties": {"a": below}}]}
     ),
     "branches that double, negated": chain(40, lambda below: {"not": {"oneOf": [below, below]}}),
+    "many parts that are used often": chain(12, lambda below: {"properties": dict.fromkeys("abcde", below)}),
     "a reference that moves": {"$dynamicAnchor": "node", "items": {"$dynamicRef": "#node"}},
     "a part with an address": {"$defs": {"a": {"$id": "a", "items": ref("a")}}, "$ref": "#/$defs/a"},
     "a reference by a name": {"$defs": {"a": {"$anchor": "here", "items": {"$ref": "#here"}}}, "$ref": "#here"},

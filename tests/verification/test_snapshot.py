@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from agentguard.errors import DataError
 from agentguard.verification._baseline import ToolMemory
 from agentguard.verification._pool import Pool
-from agentguard.verification._relations import Deciders, Relations
+from agentguard.verification._relations import Relations
 from agentguard.verification._sides import Side
 from agentguard.verification._snapshot import RECORDS, decode, encode, restore
 from agentguard.verification.statistics import Level, Rate, Ring
@@ -77,7 +77,7 @@ def fields_of(cls: type) -> set[str]:
 def test_every_field_of_a_record_is_written(cls: type) -> None:
     left_out = {
         ToolMemory: {"id", "pool"}, Pool: {"lock"}, Relations: {"_plans"},
-        Deciders: {"_paths"}, Side: {"_counts", "_leaves", "_lowered", "_times", "_whole"},
+        Side: {"_counts", "_leaves", "_lowered", "_times", "_whole"},
     }.get(cls, set())  # fmt: skip
     fields = fields_of(cls)
     assert set(RECORDS[cls]) == fields - left_out

@@ -65,7 +65,7 @@ SPEAKS: Final = 0.5  # nats, from which on a signal names a change
 #: Traits in which genuine calls differ all the time: a suspect that has no others is learned as single suspects are.
 PASSING: Final[frozenset[TraitKind]] = frozenset({"writing", "size", "drift", "speed"})
 #: Traits that concern the answer to certain arguments alone.
-OF_THE_ARGUMENTS: Final[frozenset[TraitKind]] = frozenset({"answer", "clock", "decided"})
+OF_THE_ARGUMENTS: Final[frozenset[TraitKind]] = frozenset({"answer", "clock"})
 
 
 class Held(NamedTuple):

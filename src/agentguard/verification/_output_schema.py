@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextvars import ContextVar
 from functools import lru_cache
+from itertools import combinations
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import unquote
 
@@ -59,8 +60,8 @@ def backtracking(pattern: str) -> Any:
 # expressions, is such a schema.
 #
 # The schema is taken for an automaton: a state for each part, a transition for each step into the result (a key, an
-# element). What is asked is whether some word leads from one state to another by two ways, on a cycle: with two pebbles
-# that read the same word and part company.
+# element). Where no two steps that may be the same one lead from a state on a cycle back to a cycle, each place of the
+# result is reached by one way. The others are walked with a bound, which is right and slower.
 
 MOST_ROUTES: Final = 1_000  # to what a part of the schema holds against the same place of a result
 MOST_IN_ALL: Final = 10_000  # to all parts of a schema without cycles
@@ -94,11 +95,6 @@ class _Step(NamedTuple):
     which: str | int
     others: frozenset[str] | int
     target: Any
-
-    @property
-    def is_general(self) -> bool:
-        """Whether it is of more than one key or element."""
-        return self.which in (ANY, LATER)
 
     def meets(self, other: _Step) -> bool:
         """Whether some step is both."""
@@ -143,7 +139,6 @@ class _Automaton:
         self._root = root
         self._left = MOST_SEARCH_STEPS
         self._steps: dict[int, list[_Step]] = {}
-        self._index: dict[int, tuple[dict[tuple[Any, ...], list[int]], list[int]]] = {}
         pending = [root]
         while pending:
             part = pending.pop()
@@ -223,11 +218,17 @@ class _Automaton:
                 yield _Step("element", LATER, len(first), part[name])
 
     def is_ambiguous(self) -> bool:
-        """Whether some word leads from one state to another by too many ways."""
+        """Whether two steps from one state may be the same step of a value and both lead back to a cycle.
+
+        Also where the schema, written out, has too many parts.
+        """
         lasting = self._lasting()
-        if self._meets_again(lasting, lasting):
-            return True
-        return self._meets_again({id(self._root)}, set(self._steps)) and self._routes(self._root, {}) > MOST_IN_ALL
+        for state in lasting:
+            steps = [step for step in self._steps[state] if id(step.target) in lasting]
+            self._spend(len(steps) ** 2)
+            if any(one.meets(other) for one, other in combinations(steps, 2)):
+                return True
+        return self._routes(self._root, {}) > MOST_IN_ALL
 
     def _lasting(self) -> set[int]:
         """The states on cycles, and those on the way from one to another."""
@@ -240,40 +241,6 @@ class _Automaton:
             if kept == left:
                 return left
             left = kept
-
-    def _meets_again(self, starts: set[int], targets: set[int]) -> bool:
-        """Two pebbles on one of these states part, read the same word, and meet on one of those."""
-        pending = [(start, start, False) for start in starts]
-        known = set(pending)
-        while pending:
-            one, other, apart = pending.pop()
-            for number, step in enumerate(self._steps[one]):
-                for index in self._beside(step, other):
-                    # Where they have not parted yet, one order of the two is enough.
-                    if (index < number and not apart) or not step.meets(self._steps[other][index]):
-                        continue
-                    target = self._steps[other][index].target
-                    parted = apart or index != number
-                    below = (id(step.target), id(target), parted)
-                    if parted and step.target is target and below[0] in targets:
-                        return True
-                    if below not in known:
-                        known.add(below)
-                        pending.append(below)
-        return False
-
-    def _beside(self, step: _Step, state: int) -> Sequence[int]:
-        """The indices of the steps from a state that may meet this one."""
-        if state not in self._index:
-            named: dict[tuple[Any, ...], list[int]] = {}
-            general: list[int] = []
-            for index, other in enumerate(self._steps[state]):
-                (general if other.is_general else named.setdefault(other[:2], [])).append(index)
-            self._index[state] = named, general
-        named, general = self._index[state]
-        indices = range(len(self._steps[state])) if step.is_general else [*named.get(step[:2], ()), *general]
-        self._spend(1 + len(indices))
-        return indices
 
     def _routes(self, part: Any, known: dict[int, int]) -> int:
         """Count the parts of the schema, written out where it refers to others, cycles once."""

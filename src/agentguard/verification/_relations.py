@@ -483,183 +483,6 @@ class Constants:
                         known[each] *= 0.5
 
 
-# --- Deciders: an argument's value decides values of the result; what came with it comes with it again ---
-
-MOST_ARGUMENTS: Final = 6  # that may decide
-MOST_PLACES: Final = 48  # of the result
-MOST_ROWS: Final = 192  # argument values that are remembered, of all arguments
-MOST_VERSIONS: Final = 4  # results for each
-SETTLED: Final = 40  # calls, after which it is looked over at each eighth what says something
-LOOKED_OVER: Final = 8  # calls
-
-
-class Counts:
-    """Counts of how often one argument decided the value at each place, in own calls and others', by its number."""
-
-    __slots__ = ("foreign_held", "foreign_tried", "held", "telling", "tried")
-
-    def __init__(self) -> None:
-        self.telling: list[int] = []  # the places at which another value says something
-        self.held = [0] * MOST_PLACES
-        self.tried = [0] * MOST_PLACES
-        self.foreign_held = [0] * MOST_PLACES
-        self.foreign_tried = [0] * MOST_PLACES
-
-    def strength(self, place: int) -> float:
-        """Nats against a call that has another value at the place."""
-        return evidence(self.held[place], self.tried[place], self.foreign_held[place], self.foreign_tried[place])
-
-    def look_over(self) -> None:
-        """Find the places at which another value says something."""
-        tried = [place for place, times in enumerate(self.tried) if times >= TRIED]
-        self.telling = [place for place in tried if self.strength(place) > 0.0]
-
-
-class Deciders:
-    """Which results each value of an argument had: 8 bits of each value, by place; bounded."""
-
-    __slots__ = ("_paths", "counts", "places", "rows")
-
-    def __init__(self) -> None:
-        self.places: dict[str, int] = {}
-        self._paths: list[str] = []
-        self.counts: dict[str, Counts] = {}
-        self.rows: dict[int, bytes] = {}
-
-    def row_of(self, result: Side) -> bytes:
-        """A byte for each known place of the result, 0 where it has not one value there; new places are made known."""
-        row = bytearray(len(self.places))
-        for path in result.paths:
-            place = self.places.get(path, -1)
-            if place < 0:
-                if len(self.places) >= MOST_PLACES or not result.mark(path):
-                    continue
-                place = self.places[path] = len(row)
-                row.append(0)
-            row[place] = _byte_of(result.mark(path))
-        return bytes(row)
-
-    def broken(
-        self, arguments: Side, result: Side, vouched: frozenset[str] = frozenset()
-    ) -> tuple[str, str, float, int, int]:
-        """Argument, path, nats, and held of tried, of what says most; ("", "", 0, 0, 0) without."""
-        best = ("", "", 0.0, 0, 0)
-        paths = self._in_order()
-        for path, counts in self.counts.items():
-            mark = arguments.mark(path) if counts.telling else 0
-            packed = self.rows.get(_row_key(path, mark)) if mark else None
-            if packed is None:
-                continue
-            known = _unpacked(packed)
-            for place in counts.telling:
-                if place >= len(paths) or paths[place] not in result.paths or paths[place] in vouched:
-                    continue
-                value = _byte_of(result.mark(paths[place]))
-                if value and _agrees(known, place, value) is False:
-                    nats = counts.strength(place)
-                    if nats > best[2]:
-                        best = (path, paths[place], nats, counts.held[place], counts.tried[place])
-        return best
-
-    def learn(self, arguments: Side, result: Side, others: list[tuple[Side, bytes]]) -> bytes:
-        """Learn from a genuine call; ``others`` are the arguments of earlier ones, and the rows of their results.
-
-        Returns:
-            The row of this call's result.
-        """
-        row = self.row_of(result)
-        places = len(self.places) or 1  # counts of the places beyond are 0
-        for path in arguments.paths:
-            mark = arguments.mark(path)
-            if not mark:
-                continue
-            counts = self.counts.get(path)
-            if counts is None:
-                if len(self.counts) >= MOST_ARGUMENTS:
-                    continue
-                counts = self.counts[path] = Counts()
-            key = _row_key(path, mark)
-            packed = self.rows.pop(key, None)  # and put at the end: the first is the one that came least lately
-            if packed is None:
-                self.rows[key] = _packed([row])
-                if len(self.rows) > MOST_ROWS:
-                    del self.rows[next(iter(self.rows))]
-                continue
-            known = _unpacked(packed)
-            _count(counts.held, counts.tried, row, known)
-            if max(counts.foreign_tried[:places]) < MOST_FOREIGN:
-                for asked, other in others:
-                    if asked.mark(path) != mark:
-                        _count(counts.foreign_held, counts.foreign_tried, other, known)
-            most = max(counts.tried[:places])
-            if most < SETTLED or most % LOOKED_OVER == 0:
-                counts.look_over()
-            if row in known:
-                known.remove(row)
-            elif len(known) >= MOST_VERSIONS:
-                del known[0]
-            known.append(row)
-            self.rows[key] = _packed(known)
-        return row
-
-    def pack(self) -> None:
-        """Close the gaps that what was forgotten has left among the rows, for which they take twice the room."""
-        self.rows = dict(self.rows)
-
-    def _in_order(self) -> list[str]:
-        """The paths of the places, by their numbers."""
-        if len(self._paths) != len(self.places):
-            self._paths = sorted(self.places, key=self.places.__getitem__)
-        return self._paths
-
-
-def _byte_of(mark: int) -> int:
-    """The eight bits of a mark that are kept; 0 of none alone."""
-    return mark & 255 or 1 if mark else 0
-
-
-def _row_key(path: str, mark: int) -> int:
-    return mark << 32 | crc32(path.encode("utf-8", "surrogatepass"))
-
-
-def _packed(rows: list[bytes]) -> bytes:
-    """The rows as one: how wide they are, then one after the other."""
-    width = len(rows[-1])
-    return bytes((width,)) + b"".join([row.ljust(width, b"\0") for row in rows])
-
-
-def is_whole(packed: bytes) -> bool:
-    """No row of what was packed is cut off."""
-    width = packed[0] if packed else 0
-    return (len(packed) - 1) % width == 0 if width else packed == b"\0"
-
-
-def _unpacked(packed: bytes) -> list[bytes]:
-    width = packed[0]
-    return [packed[begin : begin + width] for begin in range(1, len(packed), width)] if width else [b""]
-
-
-def _agrees(known: list[bytes], place: int, value: int) -> bool | None:
-    """A known row has this value there; None where none has any."""
-    agrees: bool | None = None
-    for row in known:
-        if place < len(row):
-            if row[place] == value:
-                return True
-            if row[place]:
-                agrees = False
-    return agrees
-
-
-def _count(held: list[int], tried: list[int], row: bytes, known: list[bytes]) -> None:
-    latest = known[-1]
-    for place, value in enumerate(row):
-        if value:
-            agrees = True if place < len(latest) and latest[place] == value else _agrees(known, place, value)
-            if agrees is not None:
-                held[place], tried[place] = counted(held[place], tried[place], agrees)
-
-
 # --- Templates: text of one form is a template with slots, and a slot is a field (after Drain: He et al. 2017) ---
 
 MOST_TEMPLATES: Final = 12  # of one tool
@@ -781,7 +604,6 @@ class Relations:
         "calls",
         "constant_arguments",
         "constants",
-        "deciders",
         "known",
         "looks",
         "recent",
@@ -793,10 +615,9 @@ class Relations:
         self.known: dict[tuple[str, str, str, str], Relation] = {}
         self.constants = Constants()
         self.constant_arguments = Constants()
-        self.deciders = Deciders()
         self.templates = Templates()
         self.looks: dict[bytes, tuple[tuple[str, ...], array[int]]] = {}  # paths, and a checksum of the values at each
-        self.recent: deque[tuple[Side, Side, bytes]] = deque(maxlen=OTHERS)
+        self.recent: deque[tuple[Side, Side]] = deque(maxlen=OTHERS)
         self._plans: dict[tuple[tuple[str, ...], tuple[str, ...]], list[Relation]] = {}
 
     def side(self, document: Document, *, learn: bool = False) -> Side:
@@ -820,13 +641,11 @@ class Relations:
         document.slotted = side
         return side
 
-    def broken(
-        self, arguments: Side, result: Side, changed: float = 0.0, vouched: frozenset[str] = frozenset()
-    ) -> Broken:
-        """Find what held before and does not now.
+    def broken(self, arguments: Side, result: Side, vouched: frozenset[str] = frozenset()) -> Broken:
+        """Find the relations that held before and that this call breaks.
 
-        ``changed`` is P(what the arguments decide has changed). In ``vouched`` are the paths of the result whose values
-        others have confirmed: a relation that is about these and the arguments alone is not broken by the tool.
+        ``vouched`` has the paths of the result whose values others have confirmed: a relation that is about these and
+        the arguments alone is not broken by the tool.
         """
         strongest: dict[str, tuple[float, str, Trait]] = {}
         for relation in self._plan(arguments, result):
@@ -837,14 +656,6 @@ class Relations:
                     message = f"{relation.said()}, as in {relation.held:,} of {relation.tried:,} {relation.counts}"
                     paths = " ".join(filter(None, relation.key[1:]))
                     strongest[family] = nats, message, Trait("relation", paths, family)
-        if changed < 1.0:
-            asked, path, nats, held, tried = self.deciders.broken(arguments, result, vouched)
-            if changed > 0.0:
-                nats = min(nats, -math.log(changed))
-            if nats > 0.0:
-                other = f"{path or 'the result'} is another than it was for this {asked}"
-                message = f"{other}, as in {held:,} of {tried:,} calls"
-                strongest["Decides"] = nats, message, Trait("decided", f"{asked} {path}", f"{arguments.mark(asked):x}")
         if not strongest:
             return NOTHING
         broken = sorted(strongest.values(), reverse=True)
@@ -910,8 +721,7 @@ class Relations:
         self.calls += 1
         if self.calls <= PROPOSING or self.calls % LATER == 0:
             self._propose(arguments, result)
-            self.deciders.pack()
-        others = [recent for recent in self.recent if recent[0].differs(arguments)]
+        others = [other for asked, other in self.recent if asked.differs(arguments)]
         hopeless = False
         for relation in self._plan(arguments, result):
             old = relation.tried >= YOUNG and not relation.is_stale(stale)
@@ -920,7 +730,7 @@ class Relations:
                 relation.push(holds)
             hopeless = hopeless or relation.is_hopeless
             if relation.by_chance is None and (relation.foreign_tried < MOST_FOREIGN or self.calls % LATER == 0):
-                for _, other, _ in others:
+                for other in others:
                     across = relation.holds_across(arguments, result, other)
                     if across is not None:
                         relation.push_foreign(across)
@@ -929,10 +739,9 @@ class Relations:
             self._plans.clear()
         self.constants.learn(result)
         self.constant_arguments.learn(arguments)
-        row = self.deciders.learn(arguments, result, [(asked, decided) for asked, _, decided in others])
         arguments.settle()
         result.settle()
-        self.recent.append((arguments, result, row))
+        self.recent.append((arguments, result))
 
     def _propose(self, arguments: Side, result: Side) -> None:
         """Take up the relations that hold in this call, as far as there is room."""

@@ -46,8 +46,6 @@ from agentguard.verification._reference import Baseline, History
 from agentguard.verification._relations import (
     FAMILIES,
     Constants,
-    Counts,
-    Deciders,
     Relations,
     Templates,
 )
@@ -70,8 +68,6 @@ RECORDS: dict[type, tuple[str, ...]] = {
     Categories: ("counts", "singles", "total"),
     Clocks: ("by_key", "overall", "standing"),
     Constants: ("places",),
-    Counts: ("foreign_held", "foreign_tried", "held", "telling", "tried"),
-    Deciders: ("counts", "places", "rows"),
     Drift: ("streams",),
     History: ("calls", "fields"),
     KeyHistory: ("changes", "clocks", "count", "marks", "means", "paths", "results", "size", "words"),
@@ -93,7 +89,7 @@ RECORDS: dict[type, tuple[str, ...]] = {
     Stream: ("ewma", "lag", "last", "level", "power", "residuals"),
     Stuck: ("again", "evidence", "key", "rate", "result", "run", "runs"),
     Surprises: ("bins", "floor", "prior", "total"),
-    Relations: ("calls", "constant_arguments", "constants", "deciders", "known", "looks", "recent", "templates"),
+    Relations: ("calls", "constant_arguments", "constants", "known", "looks", "recent", "templates"),
     **dict.fromkeys(FAMILIES, ("foreign_held", "foreign_tried", "held", "left", "right", "third", "tried")),
     SessionLog: ("calls",),
     Side: ("_marks", "_numbers", "_starts", "paths"),

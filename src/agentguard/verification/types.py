@@ -69,7 +69,7 @@ class ToolCall(NamedTuple):
 
 TraitKind = Literal[
     "lost", "added", "word", "keys", "type", "format", "writing", "kind", "form", "empty", "error", "cut", "value",
-    "level", "number", "relation", "answer", "decided", "clock", "same", "size", "speed", "early", "drift",
+    "level", "number", "relation", "answer", "clock", "same", "size", "speed", "early", "drift",
     "declared", "content", "unread", "own",
 ]  # fmt: skip
 TRAIT_KINDS: Final = frozenset(get_args(TraitKind))

@@ -113,10 +113,7 @@ class RelationMismatch(LearnedCheck):
         relations = memory.relations
         if relations.calls < TRIED:
             return f"{relations.calls} of {TRIED} results"
-        # Of arguments that were asked before, the earlier answers are held against this one by another signal.
-        asked = case.arguments.key in memory.keys.by_key
-        changed = 1.0 if asked else memory.changed_by(case.between)
-        broken = relations.broken(case.arguments.side, relations.side(document), changed, case.vouched)
+        broken = relations.broken(case.arguments.side, relations.side(document), case.vouched)
         return Finding(broken.nats, broken.message, traits=broken.traits)
 
 
