@@ -265,7 +265,7 @@ FAULTY: dict[str, tuple[Any, str]] = {
     "an unknown class": (document(learned={"~ToolMemory": {"keys": {"~Popen": {}}}}), "does not know"),
     "a deep one": (document(learned={"~ToolMemory": {"forms": deep(200)}}), "nested too deeply"),
     "changed since": (
-        made(line(document="calibrated:weather", content={**sealed(DOCUMENT), "tool": "weather", "new": 1}), documents=1),
+        made(line(document="calibrated:weather", content={**sealed(DOCUMENT), "new": 1}), documents=1),
         "it was changed after an engine wrote it",
     ),
     "an infinity": (document(more=1e308 * 10), "it is no JSON"),
