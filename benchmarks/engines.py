@@ -18,7 +18,6 @@ FAMILIES: dict[str, tuple[Any, str, Any]] = {
         family.__name__: (relations, "FAMILIES", tuple(other for other in relations.FAMILIES if other is not family))
         for family in relations.FAMILIES
     },
-    "Slots": (relations.Templates, "slots", lambda self, text: {}),
 }
 
 

@@ -72,8 +72,8 @@ def test_relations_are_counted_where_they_say_something_and_taken_in_elsewhere()
     for number in range(41):
         arguments = Arguments({"city": f"Town{number}"})
         document = read({"city": "Oslo" if number == 40 else f"Town{number}", "sky": "clear"})
-        census.push(document, None, seen.outcomes(arguments.side, seen.side(document)))
-        seen.learn(arguments.side, seen.side(document, learn=True))
+        census.push(document, None, seen.outcomes(arguments.side, document.side))
+        seen.learn(arguments.side, document.side)
     for name, times in census.take().items():
         what, *rest = parts(name)
         if what == "relation":

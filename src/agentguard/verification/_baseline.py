@@ -124,7 +124,7 @@ class ToolMemory:
             self.drift.push("size", log1p(document.size))
         sampled_out = as_usual and self.count > WELL_KNOWN and document.digest % ONE_IN != 0
         if document.leaves and not sampled_out:
-            self.relations.learn(arguments.side, self.relations.side(document, learn=True), document.stale)
+            self.relations.learn(arguments.side, document.side, document.stale)
         if document.kind != "empty" and not sampled_out and not doubtful:
             history = self.keys.by_key.get(arguments.key)
             if history is None or document.digest not in history.results:

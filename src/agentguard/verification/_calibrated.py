@@ -62,7 +62,7 @@ class Calibrated:
         memory: ToolMemory = case.memory
         if case.document.is_error or not case.document.leaves:
             return ()
-        return memory.relations.outcomes(case.arguments.side, memory.relations.side(case.document))
+        return memory.relations.outcomes(case.arguments.side, case.document.side)
 
     def decide(self, case: Case, prior: float, signals: dict[str, SignalResult], /) -> Decision:
         """Prior odds times the evidence, then the verdict."""
@@ -100,7 +100,7 @@ class Calibrated:
         memory: ToolMemory = case.memory
         memory.note(case.document, case.arguments, session_of(case.call.session_id))
         if case.document.leaves and not case.document.is_error:
-            side = memory.relations.side(case.document)
+            side = case.document.side
             case.document.stale = memory.relations.look(case.arguments.key, side)
             memory.relations.note(case.arguments.side, side, case.document.stale)
         if case.call.session_id is not None and not case.document.is_error:

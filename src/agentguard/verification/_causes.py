@@ -163,7 +163,7 @@ def _echoes(case: Case) -> tuple[int, int]:
     if case.document.is_error or not case.document.leaves:
         return 0, 0
     relations: Any = case.memory.relations
-    result = relations.side(case.document)
+    result = case.document.side
     holds = [
         one for relation, one in relations.outcomes(case.arguments.side, result)
         if relation.key[0] in ECHOES and relation.strength > 1.0

@@ -241,14 +241,14 @@ class Document:
         is_structured: the result is an object or an array, however it was written.
         digest: 64 bits that tell results apart.
         layout: what results of this form have in common, of structured and keyed results; else None.
-        facts, formats, not_finite, numbers, clocks, slotted: worked out on first use, by ``_shape``, ``_keys``,
-            ``drift`` and ``Relations.side``.
+        facts, formats, not_finite, numbers, clocks: worked out on first use, by ``_shape``, ``_keys``
+            and ``drift``.
         stale: the paths that say what they said at the last look with the same arguments, see ``Relations.look``.
     """
 
     __slots__ = (
         "_side", "clocks", "complete", "digest", "facts", "formats", "forms", "is_error", "is_structured",
-        "kind", "layout", "leaves", "lengths", "not_finite", "numbers", "open_forms", "size", "slotted", "stale",
+        "kind", "layout", "leaves", "lengths", "not_finite", "numbers", "open_forms", "size", "stale",
         "text", "unclosed", "unread", "value",
     )  # fmt: skip
 
@@ -274,7 +274,6 @@ class Document:
         self.not_finite: dict[str, str] | None = None
         self.clocks: dict[str, float | str] | None = None
         self._side: Side | None = None
-        self.slotted: Side | None = None
         self.stale: frozenset[str] = frozenset()
 
     @property

@@ -8,16 +8,13 @@ of both is measured; a relation that holds for foreign results as well says noth
 from __future__ import annotations
 
 import math
-import re
 from abc import ABC, abstractmethod
 from array import array
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import combinations, permutations
-from typing import Any, ClassVar, Final, NamedTuple
-from zlib import crc32
+from typing import ClassVar, Final, NamedTuple
 
-from agentguard.verification._document import Document
 from agentguard.verification._sides import COUNT, Side, is_word
 from agentguard.verification.types import Trait
 
@@ -483,83 +480,6 @@ class Constants:
                         known[each] *= 0.5
 
 
-# --- Templates: text of one form is a template with slots, and a slot is a field (after Drain: He et al. 2017) ---
-
-MOST_TEMPLATES: Final = 12  # of one tool
-MOST_TOKENS: Final = 60  # of one text
-FEWEST_TOKENS: Final = 3  # of a text that is a template
-ALIKE: Final = 0.5  # share of a template's tokens that a text of its length must have, to be one of it
-SLOT: Final = 0  # in the place of a token that changes
-_TOKEN = re.compile(r"[\w@.\-#:/]+|[^\w\s]")
-
-
-class Templates:
-    """The templates of one tool's texts: marks of their tokens, no text.
-
-    >>> templates = Templates()
-    >>> for number in (1, 2):
-    ...     templates.learn(f"Ticket {number} has been resolved.")
-    >>> templates.slots("Ticket 7 has been resolved.")
-    {'~0.1': '7'}
-    """
-
-    __slots__ = ("known",)
-
-    def __init__(self) -> None:
-        self.known: list[list[int]] = []
-
-    def slots(self, text: str) -> dict[str, str]:
-        """The tokens in the slots of the text's template, and wherever it departs from it; none without one."""
-        if not self.known:
-            return {}
-        tokens = _tokens(text)
-        marks = [_token_mark(token) for token in tokens]
-        number = self._nearest(marks)
-        if number is None:
-            return {}
-        slots: dict[str, str] = {}
-        for index, kept in enumerate(self.known[number]):
-            if kept == SLOT or kept != marks[index]:
-                slots[f"~{number}.{index}"] = tokens[index].rstrip(".:")
-        return slots
-
-    def learn(self, text: str) -> None:
-        """Take a genuine text into account."""
-        marks = [_token_mark(token) for token in _tokens(text)]
-        number = self._nearest(marks)
-        if number is not None:
-            template = self.known[number]
-            for index, mark in enumerate(marks):
-                if template[index] != mark:
-                    template[index] = SLOT
-        elif len(marks) >= FEWEST_TOKENS and len(self.known) < MOST_TEMPLATES:
-            self.known.append(marks)
-
-    def _nearest(self, marks: list[int]) -> int | None:
-        """The number of the template that most of these tokens are of."""
-        best, number = int(ALIKE * len(marks) + 0.5), None
-        for index, template in enumerate(self.known):
-            if len(template) == len(marks):
-                alike = 0
-                for position, mark in enumerate(template):
-                    if mark == marks[position]:
-                        alike += 1
-                if alike >= best and alike:
-                    best, number = alike, index
-        return number
-
-
-def _tokens(text: str) -> list[str]:
-    return _TOKEN.findall(text[: MOST_TOKENS * 40])[:MOST_TOKENS]
-
-
-def _token_mark(token: str) -> int:
-    """The mark of a token; one with digits is a slot from the first."""
-    if not token.isalpha() and any(map(str.isdigit, token)):
-        return SLOT
-    return crc32(token.encode("utf-8", "surrogatepass")) or 1
-
-
 # --- The relations of one tool: what was proposed, how often each held, and what a call breaks ---
 
 #: The families whose relations are bound to paths, and counted one by one.
@@ -572,8 +492,6 @@ PROPOSING: Final = 24  # calls, all of whose relations are taken up; later those
 LATER: Final = 16  # calls, of which one proposes relations
 YOUNG: Final = 30  # tries, before which a relation is counted in all calls
 OTHERS: Final = 2  # earlier calls, on which each relation is tried with this one
-SHORTEST_TEXT: Final = 8  # characters of a text that may be of a template
-LONGEST_TEXT: Final = 2_000  # characters, the same
 SHARES: Final = (1.0, 0.5, 0.3, 0.2)  # of the strongest broken relation of each family, the strongest first
 MOST_LOOKS: Final = 48  # arguments whose latest answer is known again, path by path
 MOST_PLANS: Final = 32  # pairs of forms whose relations are remembered
@@ -607,7 +525,6 @@ class Relations:
         "known",
         "looks",
         "recent",
-        "templates",
     )
 
     def __init__(self) -> None:
@@ -615,31 +532,9 @@ class Relations:
         self.known: dict[tuple[str, str, str, str], Relation] = {}
         self.constants = Constants()
         self.constant_arguments = Constants()
-        self.templates = Templates()
         self.looks: dict[bytes, tuple[tuple[str, ...], array[int]]] = {}  # paths, and a checksum of the values at each
         self.recent: deque[tuple[Side, Side]] = deque(maxlen=OTHERS)
         self._plans: dict[tuple[tuple[str, ...], tuple[str, ...]], list[Relation]] = {}
-
-    def side(self, document: Document, *, learn: bool = False) -> Side:
-        """A result's scalars and, of its texts, the slots of their templates; ``learn`` takes the texts in first."""
-        if not learn and document.slotted is not None:
-            return document.slotted
-        leaves = document.leaves
-        fields: dict[str, Sequence[Any]] | None = None
-        for path in leaves if document.layout is None else document.layout.strings:
-            values = leaves[path]
-            if len(values) == 1 and type(values[0]) is str:
-                text = values[0]
-                if SHORTEST_TEXT <= len(text) <= LONGEST_TEXT and " " in text and "[]" not in path:
-                    if learn:
-                        self.templates.learn(text)
-                    for slot, token in self.templates.slots(text).items():
-                        if fields is None:
-                            fields = dict(leaves)
-                        fields[path + slot] = (token,)
-        side = document.side if fields is None else Side(fields, document.text, document.lengths)
-        document.slotted = side
-        return side
 
     def broken(self, arguments: Side, result: Side, vouched: frozenset[str] = frozenset()) -> Broken:
         """Find the relations that held before and that this call breaks.

@@ -47,7 +47,6 @@ from agentguard.verification._relations import (
     FAMILIES,
     Constants,
     Relations,
-    Templates,
 )
 from agentguard.verification._shape import Shape
 from agentguard.verification._sides import Side
@@ -89,11 +88,10 @@ RECORDS: dict[type, tuple[str, ...]] = {
     Stream: ("ewma", "lag", "last", "level", "power", "residuals"),
     Stuck: ("again", "evidence", "key", "rate", "result", "run", "runs"),
     Surprises: ("bins", "floor", "prior", "total"),
-    Relations: ("calls", "constant_arguments", "constants", "known", "looks", "recent", "templates"),
+    Relations: ("calls", "constant_arguments", "constants", "known", "looks", "recent"),
     **dict.fromkeys(FAMILIES, ("foreign_held", "foreign_tried", "held", "left", "right", "third", "tried")),
     SessionLog: ("calls",),
     Side: ("_marks", "_numbers", "_starts", "paths"),
-    Templates: ("known",),
     ToolMemory: (
         "across", "after", "broken", "canned", "charts", "clocks", "contracts", "count", "cut_objects", "cut_off",
         "drift", "echoed_rows", "empties", "endings", "error_forms", "errors", "foreign", "foreign_known",

@@ -13,19 +13,19 @@ KNOT: Final = 2.5  # nats
 #: By signal the weight of silence, of what speaks against the call up to the knot, and of the rest.
 WEIGHTS: Mapping[str, tuple[float, float, float]] = MappingProxyType(
     {
-        "duplicate_result": (1.31, 1.29, 0.21),
-        "format_mismatch": (0.75, 1.48, 0.51),
+        "duplicate_result": (1.33, 1.26, 0.46),
+        "format_mismatch": (0.66, 1.48, 0.52),
         "historical_inconsistency": (1.5, 1.5, 1.5),
         "latency_anomaly": (0.0, 1.5, 1.5),
-        "length_anomaly": (1.5, 1.18, 0.03),
-        "moved_value": (0.0, 1.2, 1.08),
-        "novel_value": (0.0, 1.31, 0.0),
-        "relation_mismatch": (0.0, 0.83, 0.53),
+        "length_anomaly": (1.5, 0.86, 0.03),
+        "moved_value": (0.0, 1.19, 1.14),
+        "novel_value": (0.0, 1.5, 0.0),
+        "relation_mismatch": (0.0, 0.91, 0.55),
         "session_inconsistency": (0.0, 1.5, 0.03),
         "stale_result": (0.0, 1.5, 1.5),
-        "structure_mismatch": (0.01, 1.5, 0.95),
-        "truncated_result": (0.0, 1.35, 0.39),
-        "value_plausibility": (0.66, 1.5, 1.5),
+        "structure_mismatch": (0.1, 1.5, 0.95),
+        "truncated_result": (0.0, 1.13, 0.52),
+        "value_plausibility": (0.6, 1.5, 1.5),
         "spc_anomaly": (1.0, 1.0, 1.0),
     }
 )
@@ -34,45 +34,45 @@ WEIGHTS: Mapping[str, tuple[float, float, float]] = MappingProxyType(
 #: by weights that were learned from all the others.
 SOURCES: Mapping[str, tuple[int, float | None]] = MappingProxyType(
     {
-        "generated families": (8141, 0.614),
-        "generated families, a tenth of the history bad": (7659, 0.468),
-        "taubench_traces": (4911, 0.703),
-        "bfcl_multiturn": (3824, 0.661),
-        "toolbench_traces": (795, 0.295),
-        "apibank": (903, 0.706),
-        "agentdojo_traces": (7586, 0.371),
-        "mcp_recorded": (8598, 0.549),
+        "generated families": (8141, 0.632),
+        "generated families, a tenth of the history bad": (7659, 0.475),
+        "taubench_traces": (4911, 0.726),
+        "bfcl_multiturn": (3824, 0.671),
+        "toolbench_traces": (795, 0.366),
+        "apibank": (903, 0.703),
+        "agentdojo_traces": (7586, 0.605),
+        "mcp_recorded": (8598, 0.551),
         "latency_traces": (4554, 0.398),
     }
 )
 
 #: Nats that a change is a fault before its first call.
-CHANGE_CONSTANT: Final = -0.45
+CHANGE_CONSTANT: Final = -0.46
 
 #: What each clue of a change adds to that, see ``_causes``.
 CHANGE_WEIGHTS: Mapping[str, float] = MappingProxyType(
     {
         "renamed": -2.26,
-        "added": -0.93,
-        "carried": -1.7,
-        "nulls": 2.57,
-        "empty": 1.1,
-        "cut": 1.19,
-        "prose": 1.28,
-        "canned": 3.31,
-        "echoes": -0.32,
-        "unasked": 2.25,
-        "level": 1.42,
-        "factor": 2.18,
+        "added": -0.94,
+        "carried": -1.65,
+        "nulls": 2.6,
+        "empty": 1.17,
+        "cut": 1.22,
+        "prose": 1.31,
+        "canned": 3.21,
+        "echoes": -0.12,
+        "unasked": 2.38,
+        "level": 1.35,
+        "factor": 2.15,
         "format": -1.25,
-        "value": 1.23,
-        "copied": 1.17,
-        "again": -1.69,
+        "value": 1.37,
+        "copied": 1.23,
+        "again": -1.76,
         "same": 1.96,
-        "short": 1.42,
-        "text": 1.29,
-        "volatile": -0.44,
-        "nats": 2.02,
+        "short": 1.34,
+        "text": 1.31,
+        "volatile": -0.49,
+        "nats": 1.74,
     }
 )
 
@@ -81,14 +81,14 @@ CHANGE_WEIGHTS: Mapping[str, float] = MappingProxyType(
 #: taubench_traces, bfcl_multiturn, toolbench_traces, everyday.
 CHANGE_SOURCES: Mapping[str, tuple[float, ...]] = MappingProxyType(
     {
-        "agentdojo_traces": (0.88, 0.969, 0.954, 1.0, 1.0),
+        "agentdojo_traces": (0.797, 0.875, 0.891, 1.0, 1.0),
         "apibank": (1.0, 1.0, 1.0, 1.0, 1.0),
         "bfcl_multiturn": (0.955, 0.986, 1.0, 1.0, 1.0),
-        "everyday": (0.952, 0.969, 0.97, 0.971, 0.972),
-        "everyday, reported": (0.937, 0.953, 0.934, 0.96, 0.978),
-        "latency_traces": (0.69, 0.642, 0.696, 0.714, 0.714),
-        "mcp_recorded": (0.899, 0.915, 0.938, 0.957, 0.958),
-        "taubench_traces": (0.949, 0.981, 0.983, 0.988, 0.987),
+        "everyday": (0.952, 0.97, 0.97, 0.973, 0.974),
+        "everyday, reported": (0.936, 0.955, 0.935, 0.96, 0.978),
+        "latency_traces": (0.69, 0.664, 0.696, 0.714, 0.714),
+        "mcp_recorded": (0.865, 0.867, 0.933, 0.952, 0.959),
+        "taubench_traces": (0.93, 0.974, 0.969, 0.974, 0.976),
         "toolbench_traces": (1.0, 1.0, 1.0, 1.0, 1.0),
     }
 )

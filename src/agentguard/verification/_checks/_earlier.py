@@ -101,7 +101,7 @@ class HistoricalInconsistency(LearnedCheck):
         if new >= OFTEN:
             return AS_USUAL
         # What has grown, has been edited since or comes again is what these arguments have now.
-        honest = is_later(case, memory) and (memory.gives_text or history.has_grown(document))
+        honest = is_later(case, memory) and history.has_grown(document)
         most = SLIGHT if honest or heard_again(case, memory) else math.inf
         direct = NEW / new if history.count >= STEADY else 0.0
         traits: tuple[Trait, ...] = (Trait("answer", case.arguments.place, "changed"),)

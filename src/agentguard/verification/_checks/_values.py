@@ -84,7 +84,7 @@ class NovelValue(LearnedCheck):
         relations = memory.relations
         if relations.calls < FEWEST:
             return f"{relations.calls} of {FEWEST} results"
-        path, p, times = relations.new_value(case.arguments.side, relations.side(document), case.vouched)
+        path, p, times = relations.new_value(case.arguments.side, document.side, case.vouched)
         if p >= 1.0:
             return Finding(0.0, "")
         why = f"{path or 'the value'} has a value that none of {times:,} had"
@@ -113,7 +113,7 @@ class RelationMismatch(LearnedCheck):
         relations = memory.relations
         if relations.calls < TRIED:
             return f"{relations.calls} of {TRIED} results"
-        broken = relations.broken(case.arguments.side, relations.side(document), case.vouched)
+        broken = relations.broken(case.arguments.side, document.side, case.vouched)
         return Finding(broken.nats, broken.message, traits=broken.traits)
 
 
