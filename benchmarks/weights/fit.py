@@ -16,7 +16,7 @@ from .evidence import Row
 __all__ = ["KNOT", "LOW", "Weights", "learned", "recalls", "scored"]
 
 KNOT = 2.5  # nats, where a signal's weight may change
-GENUINE_WEIGHT = 5.0  # of all genuine calls of a source beside all faults: an alarm in a hundred calls is one too many
+GENUINE_WEIGHT = 20.0  # of all genuine calls of a source beside all faults: false alarms are what users see
 PENALTY = 1e-3
 MOST = 1.5  # a weight; signals agree more often than the ratios of each suppose, and seldom less
 #: Signals that no fault in training shows, since each is made of one call: a chart alarms at what lasts.

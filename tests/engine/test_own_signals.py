@@ -259,7 +259,7 @@ def test_it_is_under_the_bound_on_false_blocks() -> None:
     for bound in (0.01, 1e-12):
         numbers = iter([*map(float, range(100)), 1e6])
         signal = Answers(lambda call, numbers=numbers: Measured(next(numbers), "odd", 20.0))
-        engine = warm(VerificationEngine(signals=[signal], max_false_block_rate=bound, prior=0.3), calls=100)
+        engine = warm(VerificationEngine(signals=[signal], max_false_block_rate=bound, prior=0.4), calls=100)
         verdicts.append(judge(engine, GOOD))
 
     assert [verdict.posterior >= 0.5 for verdict in verdicts] == [True, True]

@@ -118,7 +118,7 @@ def test_a_clue_weighs_for_what_it_came_with_and_within_its_sign():
     assert weights["added"] < 0.0 < weights["nulls"]
     assert weights["text"] < 0.0 < weights["prose"]
     assert weights["short"] == weights["carried"] == 0.0  # they came with the other side, and may not speak for it
-    assert weights["lost"] == 0.0
+    assert weights["cut"] == 0.0
     odds = scores(trials, constant, weights)
     assert max(odds[:2]) < min(odds[2:])
 

@@ -51,17 +51,17 @@ def shares(incident: Incident) -> dict[str, float]:
 
 
 CHANGED: list[tuple[str, Any, set[str], set[str]]] = [
-    ("a field more", lambda n: price(n, vat=0.19), {"added", "carried", "echoes"}, {"lost", "renamed", "nulls"}),
-    ("another name", lambda n: price(n, currency=..., currency_code="EUR"), {"renamed", "carried"}, {"lost", "added"}),
-    ("a field less", lambda n: price(n, currency=...), {"lost", "echoes"}, {"renamed", "added"}),
-    ("a null", lambda n: price(n, price=None), {"nulls"}, {"lost", "added", "format"}),
-    ("text for a number", lambda n: price(n, price=str(price(n)["price"])), {"format", "carried"}, {"nulls", "lost"}),
-    ("nothing in it", lambda n: {}, {"empty"}, {"carried", "error"}),
+    ("a field more", lambda n: price(n, vat=0.19), {"added", "carried", "echoes"}, {"renamed", "nulls"}),
+    ("another name", lambda n: price(n, currency=..., currency_code="EUR"), {"renamed", "carried"}, {"added"}),
+    ("a field less", lambda n: price(n, currency=...), {"echoes"}, {"renamed", "added"}),
+    ("a null", lambda n: price(n, price=None), {"nulls"}, {"added", "format"}),
+    ("text for a number", lambda n: price(n, price=str(price(n)["price"])), {"format", "carried"}, {"nulls"}),
+    ("nothing in it", lambda n: {}, {"empty"}, {"carried"}),
     ("cut", lambda n: '{"sku": "K-200", "price": 12.', {"cut"}, {"echoes"}),
     ("prose", lambda n: f"The price of K-{n} is not known to me, I am afraid.", {"prose"}, {"empty", "carried"}),
-    ("a mock", lambda n: price(n, source="mock_server"), {"canned", "added"}, {"lost"}),
-    ("another currency", lambda n: price(n, currency="USD"), {"value", "carried", "echoes"}, {"lost", "added"}),
-    ("another article", lambda n: price(7), {"relation"}, {"echoes", "lost"}),
+    ("a mock", lambda n: price(n, source="mock_server"), {"canned", "added"}, {"renamed"}),
+    ("another currency", lambda n: price(n, currency="USD"), {"value", "carried", "echoes"}, {"added"}),
+    ("another article", lambda n: price(7), {"unasked"}, {"echoes"}),
 ]
 
 

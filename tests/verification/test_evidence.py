@@ -9,9 +9,7 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.optimize import brentq
 
-from agentguard.verification._checks._base import BREAK_A_FORM
-from agentguard.verification._checks._form import StructureMismatch
-from agentguard.verification.evidence import DEFAULT_RATIOS, combine, ratio_of, weighed
+from agentguard.verification.evidence import DEFAULT_RATIOS, combine, ratio_of
 from agentguard.verification.types import SignalResult, VerificationTier
 from agentguard.verification.weights import KNOT, WEIGHTS
 
@@ -129,12 +127,3 @@ class TestCombine:
             full = math.log(made[name].likelihood_ratio)
             assert abs(nats) <= abs(full) + 1e-12
             assert nats * full >= 0.0
-
-
-def test_what_a_kept_declaration_says_is_what_silence_was_learned_to_say() -> None:
-    """Of the faults that weights are learned from, the share that shows in the form of a result."""
-    silence = weighed(
-        StructureMismatch.name, ratio_of(1.0, DEFAULT_RATIOS["structure_mismatch"], StructureMismatch.share)
-    )
-
-    assert 1.0 - math.exp(silence) == pytest.approx(BREAK_A_FORM, abs=0.05)

@@ -147,7 +147,8 @@ class ToolMemory:
                 chart = self.charts.get(path)
                 if chart is None:
                     chart = self.charts[path] = NumberChart()
-                chart.push(x, level)
+                chart.push(x, level, arguments.key)
+                chart.stuck.push(hash(x), arguments.key)
 
     def measure(self, name: str, value: float) -> None:
         """Learn a number of a signal of the user's own."""

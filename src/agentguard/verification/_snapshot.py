@@ -72,7 +72,9 @@ RECORDS: dict[type, tuple[str, ...]] = {
     KeyHistory: ("changes", "clocks", "count", "marks", "means", "paths", "results", "size", "words"),
     Keys: ("by_key", "heard", "owners", "word_counts"),
     Level: ("count", "falls", "last", "least", "mean", "rises", "squares", "variance"),
-    NumberChart: ("evidence", "lag", "last", "level", "power", "slope", "spread"),
+    NumberChart: (
+        "beyond", "evidence", "high", "keys", "lag", "last", "level", "low", "power", "slope", "spread", "stuck",
+    ),
     Owner: ("results", "tool", "votes"),
     Pool: (
         "after_other", "after_shared", "broken", "calls", "changes", "errors", "foreign", "foreign_form",

@@ -137,6 +137,7 @@ MOST_INERTIA: Final = 0.95  # the slope of an autoregression stays below 1
 LITTLE_INERTIA: Final = 0.3  # a slope below it is taken as none
 FADING: Final = 0.99  # of the sums at each point: some 100 points
 CHART_WARM_UP: Final = 20.0  # values
+MOST_KEYS: Final = 16  # arguments of one run
 
 
 class Stream:
@@ -181,13 +182,21 @@ class NumberChart:
     1/alpha with probability alpha at most; the test that begins again after each run alarms on average no more often
     than once in 1/alpha points (Shin, Ramdas & Rinaldo 2022). That holds for independent values; a number that moves
     with what came before is taken as a first-order autoregression, whose residuals are tested, and alarms are held
-    against how often this tool has had such.
+    against how often this tool has had such. Of the answers to the same arguments one counts in a run: the others say
+    again where one record stands.
     """
 
-    __slots__ = ("evidence", "lag", "last", "level", "power", "slope", "spread")
+    __slots__ = (
+        "beyond", "evidence", "high", "keys", "lag", "last", "level", "low", "power", "slope", "spread", "stuck",
+    )  # fmt: skip
 
     def __init__(self) -> None:
         self.evidence = 0.0  # log e of the run that is under way
+        self.keys: set[bytes] = set()  # of the arguments that its points came to
+        self.low = math.inf  # the range of all values but those of the run that is under way
+        self.high = -math.inf
+        self.beyond = Rate()  # of values, after the first 20: outside the range of those before
+        self.stuck = Stuck()
         self.level = 0.0  # as it stood before the run began
         self.spread = 1.0
         self.slope = 0.0  # of the autoregression, as it stood then
@@ -195,24 +204,32 @@ class NumberChart:
         self.lag = 0.0  # sums of the products of neighbours, and of squares
         self.power = 4.0
 
-    def surprise(self, x: float, level: Level) -> tuple[float, bool]:
+    def surprise(self, x: float, level: Level, key: bytes) -> tuple[float, bool]:
         """``log e`` of the run with this point, and whether it lies above; (0, ...) where that is no alarm."""
         if self.evidence <= 0.0:
             return 0.0, True  # no single point is an alarm
         z, p = self._place(x, level)
-        evidence = self._grown(p)
+        evidence = self._grown(p, key)
         return (evidence if evidence >= ALARM and p < USUAL_P else 0.0), z > 0.0
 
-    def push(self, x: float, level: Level) -> None:
-        """Take in a point; the level does not have it yet."""
+    def push(self, x: float, level: Level, key: bytes) -> None:
+        """Take in a point, the answer to the arguments of ``key``; the level does not have it yet."""
         if level.count < CHART_WARM_UP or (level.falls == 0 and level.only_grows):
+            self.low, self.high = min(self.low, x), max(self.high, x)
             return
         z, p = self._place(x, level)
         before = self.evidence
         if before > 0.0 or p < USUAL_P:
-            self.evidence = min(self._grown(p), MOST)
-        if before <= 0.0 < self.evidence:
-            self.level, self.spread, self.slope = level.mean, math.sqrt(level.variance), self._inertia()
+            self.evidence = min(self._grown(p, key), MOST)
+        if self.evidence > 0.0:
+            if before <= 0.0:
+                self.level, self.spread, self.slope = level.mean, math.sqrt(level.variance), self._inertia()
+            if len(self.keys) < MOST_KEYS:
+                self.keys.add(key)
+        else:
+            self.keys.clear()
+            self.beyond.push(self.is_beyond(x))
+            self.low, self.high = min(self.low, x), max(self.high, x)
         z = min(max(z, -WINSOR), WINSOR)
         self.lag = FADING * self.lag + z * self.last
         self.power = FADING * self.power + z * z
@@ -228,15 +245,25 @@ class NumberChart:
         residual = z if slope == 0.0 else (z - slope * self.last) / math.sqrt(1.0 - slope * slope)
         if -1.0 <= residual <= 1.0:
             return z, 1.0
-        return z, student_t4_tail(residual / math.sqrt(1.0 + 1.0 / level.count))
+        p = student_t4_tail(residual / math.sqrt(1.0 + 1.0 / level.count))
+        if self.is_beyond(x):
+            # Where the order of n values says nothing the next lies outside with P = 2/(n + 1), and oftener in a trend.
+            p = min(p, max(2.0 / (level.count + 1.0), self.beyond.mean(0.5, 1.0)))
+        return z, p
+
+    def is_beyond(self, x: float) -> bool:
+        """The point lies outside the range of all before the run."""
+        return not self.low <= x <= self.high
 
     def _inertia(self) -> float:
         """The slope of a first-order autoregression: near 1 for what walks on from where it was; a small one is 0."""
         slope = self.lag / self.power
         return 0.0 if slope < LITTLE_INERTIA else slope if slope < MOST_INERTIA else MOST_INERTIA
 
-    def _grown(self, p: float) -> float:
-        return max(self.evidence + _LOG_BET + (BET - 1.0) * math.log(p), 0.0)
+    def _grown(self, p: float, key: bytes) -> float:
+        """``log e`` with one more point. What one record says again and again is its level, and is counted once."""
+        growth = _LOG_BET + (BET - 1.0) * math.log(p)
+        return max(self.evidence + (min(growth, 0.0) if key in self.keys else growth), 0.0)
 
 
 def is_poor(document: Document) -> bool:

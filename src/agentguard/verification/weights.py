@@ -13,19 +13,19 @@ KNOT: Final = 2.5  # nats
 #: By signal the weight of silence, of what speaks against the call up to the knot, and of the rest.
 WEIGHTS: Mapping[str, tuple[float, float, float]] = MappingProxyType(
     {
-        "duplicate_result": (1.33, 1.26, 0.46),
-        "format_mismatch": (0.66, 1.48, 0.52),
+        "duplicate_result": (1.02, 1.17, 0.99),
+        "format_mismatch": (0.66, 1.26, 0.67),
         "historical_inconsistency": (1.5, 1.5, 1.5),
         "latency_anomaly": (0.0, 1.5, 1.5),
-        "length_anomaly": (1.5, 0.86, 0.03),
-        "moved_value": (0.0, 1.19, 1.14),
-        "novel_value": (0.0, 1.5, 0.0),
-        "relation_mismatch": (0.0, 0.91, 0.55),
-        "session_inconsistency": (0.0, 1.5, 0.03),
+        "length_anomaly": (1.5, 0.18, 0.02),
+        "moved_value": (0.0, 1.0, 1.47),
+        "novel_value": (0.0, 1.44, 0.0),
+        "relation_mismatch": (0.0, 0.87, 0.53),
+        "session_inconsistency": (0.0, 1.5, 0.02),
         "stale_result": (0.0, 1.5, 1.5),
-        "structure_mismatch": (0.1, 1.5, 0.95),
-        "truncated_result": (0.0, 1.13, 0.52),
-        "value_plausibility": (0.6, 1.5, 1.5),
+        "structure_mismatch": (0.0, 1.5, 0.93),
+        "truncated_result": (0.0, 1.03, 0.56),
+        "value_plausibility": (0.15, 1.5, 1.5),
         "spc_anomaly": (1.0, 1.0, 1.0),
     }
 )
@@ -34,45 +34,45 @@ WEIGHTS: Mapping[str, tuple[float, float, float]] = MappingProxyType(
 #: by weights that were learned from all the others.
 SOURCES: Mapping[str, tuple[int, float | None]] = MappingProxyType(
     {
-        "generated families": (8141, 0.632),
-        "generated families, a tenth of the history bad": (7659, 0.475),
-        "taubench_traces": (4911, 0.726),
+        "generated families": (8141, 0.618),
+        "generated families, a tenth of the history bad": (7659, 0.467),
+        "taubench_traces": (4911, 0.716),
         "bfcl_multiturn": (3824, 0.671),
-        "toolbench_traces": (795, 0.366),
-        "apibank": (903, 0.703),
-        "agentdojo_traces": (7586, 0.605),
-        "mcp_recorded": (8598, 0.551),
-        "latency_traces": (4554, 0.398),
+        "toolbench_traces": (795, 0.37),
+        "apibank": (903, 0.706),
+        "agentdojo_traces": (7586, 0.614),
+        "mcp_recorded": (8598, 0.543),
+        "latency_traces": (4554, 0.399),
     }
 )
 
 #: Nats that a change is a fault before its first call.
-CHANGE_CONSTANT: Final = -0.46
+CHANGE_CONSTANT: Final = -0.52
 
 #: What each clue of a change adds to that, see ``_causes``.
 CHANGE_WEIGHTS: Mapping[str, float] = MappingProxyType(
     {
-        "renamed": -2.26,
+        "renamed": -2.29,
         "added": -0.94,
-        "carried": -1.65,
-        "nulls": 2.6,
-        "empty": 1.17,
-        "cut": 1.22,
-        "prose": 1.31,
-        "canned": 3.21,
-        "echoes": -0.12,
-        "unasked": 2.38,
-        "level": 1.35,
-        "factor": 2.15,
-        "format": -1.25,
-        "value": 1.37,
-        "copied": 1.23,
-        "again": -1.76,
-        "same": 1.96,
+        "carried": -1.69,
+        "nulls": 2.57,
+        "empty": 1.18,
+        "cut": 1.21,
+        "prose": 1.28,
+        "canned": 3.22,
+        "echoes": -0.06,
+        "unasked": 2.31,
+        "level": 1.08,
+        "factor": 2.13,
+        "format": -1.26,
+        "value": 1.17,
+        "copied": 1.11,
+        "again": -1.77,
+        "same": 2.25,
         "short": 1.34,
-        "text": 1.31,
-        "volatile": -0.49,
-        "nats": 1.74,
+        "text": 1.3,
+        "volatile": -0.42,
+        "nats": 1.9,
     }
 )
 
@@ -81,14 +81,14 @@ CHANGE_WEIGHTS: Mapping[str, float] = MappingProxyType(
 #: taubench_traces, bfcl_multiturn, toolbench_traces, everyday.
 CHANGE_SOURCES: Mapping[str, tuple[float, ...]] = MappingProxyType(
     {
-        "agentdojo_traces": (0.797, 0.875, 0.891, 1.0, 1.0),
+        "agentdojo_traces": (0.79, 0.885, 0.891, 0.977, 1.0),
         "apibank": (1.0, 1.0, 1.0, 1.0, 1.0),
         "bfcl_multiturn": (0.955, 0.986, 1.0, 1.0, 1.0),
-        "everyday": (0.952, 0.97, 0.97, 0.973, 0.974),
-        "everyday, reported": (0.936, 0.955, 0.935, 0.96, 0.978),
-        "latency_traces": (0.69, 0.664, 0.696, 0.714, 0.714),
-        "mcp_recorded": (0.865, 0.867, 0.933, 0.952, 0.959),
-        "taubench_traces": (0.93, 0.974, 0.969, 0.974, 0.976),
+        "everyday": (0.947, 0.966, 0.969, 0.973, 0.975),
+        "everyday, reported": (0.936, 0.955, 0.937, 0.961, 0.974),
+        "latency_traces": (0.753, 0.692, 0.714, 0.732, 0.732),
+        "mcp_recorded": (0.881, 0.881, 0.939, 0.956, 0.961),
+        "taubench_traces": (0.92, 0.974, 0.976, 0.976, 0.976),
         "toolbench_traces": (1.0, 1.0, 1.0, 1.0, 1.0),
     }
 )

@@ -22,7 +22,7 @@ FIRES_AT: Final = 0.05  # p-value
 MOST_SURPRISE: Final = 11.9  # nats: the last bin of the histogram of surprises, see ``Surprises``
 MOST_DIRECT: Final = 20.0  # ratio that is known from a rate
 CONTRACT_STRENGTH: Final = 10.0  # labelled calls that the documented ratio counts for
-BREAK_A_FORM: Final = 0.3  # of all faults; what the silence of structure_mismatch was learned to say, see ``weights``
+BREAK_A_FORM: Final = 0.3  # of all faults (a judgement)
 LEAST_RATIO: Final = 1.5  # labels soften a declaration down to this, and do not switch it off
 
 AS_USUAL_DETAIL: Final = "as usual"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Final
 
 from agentguard.verification._baseline import SHORTEST_MS, ToolMemory
@@ -134,24 +135,29 @@ class SpcAnomaly(LearnedCheck):
     cap = 3.0
 
     @staticmethod
-    def _numbers(case: Case, document: Document, memory: ToolMemory) -> tuple[float, str, tuple[Trait, ...]]:
+    def _numbers(case: Case, document: Document, memory: ToolMemory) -> Finding:
         """The number whose run of values is most surprising, among all that are charted."""
         if document.is_error or not memory.charts or memory.is_known(document):
-            return 0.0, "", ()
-        worst, worst_path, high, charted = 0.0, "", True, 0
-        vouched = case.vouched
+            return Finding(0.0, "")
+        finding, charted, vouched, key = Finding(0.0, ""), 0, case.vouched, case.arguments.key
         for path, x in numbers_of(document).items():
             chart = memory.charts.get(path)
-            if chart is not None and path not in vouched:
-                charted += 1
-                surprise, above = chart.surprise(x, memory.levels[path])
-                if surprise > worst:
-                    worst, worst_path, high = surprise, path, above
-        if worst == 0.0:
-            return 0.0, "", ()
-        side = "above" if high else "below"
-        detail = f"{worst_path or 'the number'} has been {side} its level for several calls"
-        return worst - math.log(1.0 + 0.5 * (charted - 1)), detail, (Trait("level", worst_path, side),)
+            if chart is None or path in vouched:
+                continue
+            charted += 1
+            level, name = memory.levels[path], path or "the number"
+            stuck = chart.stuck.grown(hash(x), key)
+            surprise, above = chart.surprise(x, level, key)
+            if stuck >= max(ALARM, surprise) and stuck > finding.surprise:
+                detail = f"{name} is the same in {chart.stuck.run + 2} calls in a row, whatever they asked"
+                finding = Finding(stuck, detail, direct=math.exp(stuck), traits=(Trait("same", path, "stuck"),))
+            elif surprise > finding.surprise:
+                side = "above" if above else "below"
+                detail = f"{name} has been {side} its level for several calls"
+                direct = math.exp(surprise) if chart.is_beyond(x) else 0.0
+                finding = Finding(surprise, detail, direct=direct, traits=(Trait("level", path, side),))
+        several = math.log(1.0 + 0.5 * max(charted - 1, 0))
+        return replace(finding, surprise=finding.surprise - several) if several else finding
 
     def examine(self, case: Case, document: Document, memory: ToolMemory) -> Finding | str:
         points: list[tuple[str, float]] = []
@@ -170,10 +176,10 @@ class SpcAnomaly(LearnedCheck):
         stuck = 0.0 if document.is_error else memory.stuck.grown(document.digest, case.arguments.key, poor=poor)
         if stuck >= ALARM:
             detail = f"the same result to {memory.stuck.run + 2} calls in a row, whatever they asked"
-            return Finding(stuck, detail, traits=(Trait("same", "", "stuck"),))
-        x, detail, traits = self._numbers(case, document, memory)
-        if x > 0.0 and x > EWMA_NATS * worst:
-            return Finding(x, detail, traits=traits)
+            return Finding(stuck, detail, direct=math.exp(stuck), traits=(Trait("same", "", "stuck"),))
+        numbers = self._numbers(case, document, memory)
+        if numbers.surprise > max(EWMA_NATS * worst, 0.0):
+            return numbers
         if not warm:
             return f"{max((memory.drift.count(name) for name, _ in points), default=0)} of {WARM_UP} calls"
         if worst < 1.0:
