@@ -59,6 +59,9 @@ ISSUED = [
     ("twilio_key", "SK" + HEX[:32]),
     ("vault_token", "hvs." + MIXED[:24]),
 ]
+# Lines of a key, of which the rest is cut off.
+LINES = f"{MIXED[:64]}\n{MIXED[5:69]}\n{MIXED[:7]}"
+KEY = "-----BEGIN " + f"PRIVATE KEY-----\n{LINES}"
 # Text, and the part of it that is the credential.
 CARRIED = [
     ("aws_secret_access_key", "aws_secret_access_key = {}", MIXED[:20] + "/" + MIXED[:19]),
@@ -82,6 +85,41 @@ CARRIED = [
     ("private_key", '"key": "{}\\n"', "-----BEGIN " + "PRIVATE KEY-----\\nMIIE\\n-----END PRIVATE KEY-----"),
     ("private_key", "{}\nrest cut", "-----BEGIN OPENSSH " + "PRIVATE KEY-----"),
     ("private_key", "{} ssh-rsa", "PuTTY-User-Key-" + "File-3:"),
+    ("private_key", "{}\n... [truncated]", KEY),
+    ("private_key", '{{"private_key": "{}', KEY.replace("\n", "\\n")),
+    ("private_key", '["{}"]', KEY.replace("\n", '",\n "')),
+    ("private_key", "k.pem:1:{}", KEY.replace("\n", "\nk.pem-20-")),
+    ("private_key", "> {}\n> Regards, Ada", KEY.replace("\n", "\n> ")),
+    ("private_key", "{}, and more of it", KEY.replace("\n", " ")),
+    ("private_key", "{}\n\nThe rest", KEY.replace("\n", "\nProc-Type: 4,ENCRYPTED\n\n", 1)),
+    ("private_key", "tail\n{}", KEY.partition("\n")[2] + "\n-----END PRIVATE KEY-----"),
+    ("private_key", "{}\n", "PuTTY-User-Key-" + f"File-2: ssh-rsa\nEncryption: none\nPrivate-Lines: 2\n{LINES}"),
+    ("private_key", "tls.key: {}\nkind: Secret", b64encode(f"{KEY}\n".encode()).decode()),
+    ("private_key", "file: {}", b64encode(f"ab\n{KEY}\n".encode()).decode()[4:]),
+    ("password", "password: {}, and", "Tr0ub4dor&Zebra91"),
+    ("password", "DB_PASS={}", "Kq9!Lm2#Pz4"),
+    ("password", "pwd: {} ok", "p@ss,word;99"),
+    ("password", '{{"password": "{}"}}', 'ab\\"cd9!xyZ'),
+    ("password", r'"{{\"password\": \"{}\"}}"', r"ab\\\"cd9!xyZ"),
+    ("password", "PASSWORD='{}' ./run", "x y z-77!"),
+    ("password", "PASSWORD='{}' ./run", r"it'\''s9x"),
+    ("password", "password: '{}", "tea-4_2? 9"),
+    ("password", '["DB_PASSWORD={}","HOME=/home/dev"]', "tea4two"),
+    ("password", "Server=db;Password={};Database=shop", "tea4two"),
+    ("password", "/login?password={}&next=/home", "tea4two"),
+    ("password", "user=ada&password={}&remember=1", "tea4two"),
+    ("password", "mysqldump --password {} shop", "tea4two"),
+    ("password", "sshpass -p {} ssh db", "tea4two"),
+    ("password", "machine api.example login ada password {}", "tea4two-4711"),
+    ("basic_auth", "curl -su ada:{} https://api.example/v1", "tea4two-4711"),
+    ("basic_auth", "curl --user 'ada:{}' https://api.example/v1", "tea 4 two"),
+    ("basic_auth", '{{"auths": {{"ghcr.io": {{"auth": "{}"}}}}}}', b64encode(b"ada:tea4two-4711").decode()),
+    ("secret_value", "header 'x-api-key' found, with contents: {}.", "leak_apikey_7f3a9c0011223344aabb"),
+    ("secret_value", "API_KEY={}...", MIXED[:9]),
+    ("secret_value", "push with {}", "ghp_" + MIXED[:12]),
+    ("bearer_token", "Authorization: Bearer {}", MIXED[:12]),
+    ("database_password", "postgres://app:{}@db/shop", "te@4/two"),
+    ("url_password", "git clone https://ada:{}", "tea4two"),
 ]
 
 
@@ -133,6 +171,21 @@ def test_there_is_an_example_of_every_kind():
         "sk-learn is a library",
         "ghp_" + "x" * 36,
         "-----BEGIN PUBLIC KEY-----",
+        "the last line is -----END PRIVATE KEY-----",
+        b64encode(b"-----BEGIN CERTIFICATE-----\nMIIE").decode(),
+        "password = get_password(user1, 'x')",
+        "password = request.form['password']",
+        "this.password=t,this.email=n1,this.x=function(e){",
+        '"password": {"type": "string", "minLength": 8},',
+        '"password": "must be at least 8 characters"',
+        '{"password": "", "name": "ada99"}',
+        "tests pass: 123456",
+        "PASSWORD=$(cat /run/secrets/db_1)",
+        "curl -u $USER:$PASSWORD https://api.example/v1",
+        "curl -u ada https://api.example:8080/v1",
+        "login with password 12",
+        "http://localhost:8080",
+        "sk-learn2",
     ],
 )
 def test_what_only_stands_where_a_secret_would_is_left_alone(text):
