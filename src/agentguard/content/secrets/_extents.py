@@ -31,15 +31,20 @@ BEFORE = {"L": "", "0": "AA", "t": "AAA"}  # what completes the first four chara
 LINE_END = re.compile(r"\r\n?|\n|\\{1,16}(?:r\\{1,16}n|[nr]|u000[aAdD])|%0[aAdD]|&#1[03];|<br ?/?>")
 BASE64 = re.compile(r"(?:[A-Za-z0-9+/=]|\\{1,16}(?:/|u00(?:2[bBfF]|3[dD]))|%(?:2[bBfF]|3[dD]))+")
 HEADER = re.compile(r"[A-Za-z][\w-]+: ?\S")
-MARKS = " \t\"'`,;+\\|)>]}."  # behind the last character of a line of a key
+_NOTE = r"(?:…|\.\.\.|[\[(<](?:truncated|cut|omitted))"
+# Behind the last characters of a line of a key: an escape that is cut, marks, a note.
+TAIL = re.compile(rf"(?:%[23]?|\\+u0{{0,2}}[23]?)?[\s\"'`,;+\\|)>\]}}.]*(?:{_NOTE}.*)?", re.DOTALL)
+NAME = re.compile(r"[\\\"'\s]*:")
+BETWEEN = re.compile(r"[\s\"'`,+|\\]{1,8}")  # two lines of a key that are written in one
 NUMBER = re.compile(r"[0-9]+")
 
 QUOTE = re.compile(r"(\\*)([\"'`])")
 ASSIGNED = re.compile(r"[^=:]*?(?:=>|:=|[=:]|\sis:?\s)\s*", re.IGNORECASE)
+CUT = re.compile(rf"\s*(?:{_NOTE}|\n|\Z)")
 VALUE = re.compile(rf"\S{{1,{LONGEST}}}")
-TAG = re.compile(r"</?[a-zA-Z]+ ?/?>")
+TAG = re.compile(r"</[a-zA-Z]+>|<br ?/?>")
 NAMED = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-."  # signs of a name
-BEHIND = frozenset("\"'`,;.)}]>\\")  # signs behind a value that ends a clause, a call or an object
+BEHIND = frozenset("\"'`,;.…)}]>\\")  # signs behind a value that ends a clause, a call or an object
 FORM = re.compile(
     r"[\w%+.~*-]*((?:&[\w.-]+=[\w%+.~*-]*)+)[\"'`,;.)}\]>\\]*"
 )  # a value in a form, and the pairs behind it
@@ -95,7 +100,7 @@ def _lines_behind(text: str, first: int, start: int, end: int) -> tuple[int, boo
         if runs:
             last = runs[-1][1]
             rest = BASE64.search(text, last, stop)
-            if rest is not None and text[last : rest.start()].isspace():  # blanks stand for the ends of lines
+            if rest is not None and _joined(text, last, rest, stop):
                 last = rest.end()
             before, width, headers, others = _form(text[begin : runs[0][0]]), 0, 0, 0
         elif alone and not others and _form(text[begin : alone[0]]) in (before, "") and width in (0, _width(alone)):
@@ -140,12 +145,15 @@ def _runs(text: str, begin: int, stop: int, least: int) -> list[Span]:
 
 
 def _alone(text: str, begin: int, stop: int) -> Span | None:
-    """The characters of base64 that end a line, but for marks behind them."""
-    end = begin + len(text[begin:stop].rstrip(MARKS))
-    run = None
-    for run in BASE64.finditer(text, begin, end):  # noqa: B007 - the last match is wanted
-        pass
-    return run.span() if run is not None and run.end() == end else None
+    """The characters of base64 that end a line, but for marks or a note behind them."""
+    runs = BASE64.finditer(text, begin, stop)
+    return next((run.span() for run in runs if TAIL.fullmatch(text, run.end(), stop)), None)
+
+
+def _joined(text: str, last: int, run: re.Match[str], stop: int) -> bool:
+    """Tell whether the last line of a key stands in one line with those before it."""
+    between = BETWEEN.fullmatch(text, last, run.start())
+    return between is not None and (between[0].isspace() or NAME.match(text, run.end(), stop) is None)
 
 
 def _mixed(run: str) -> bool:
@@ -191,8 +199,8 @@ def argument(text: str, start: int, end: int) -> Span:
         begin = opening.end()
         close = _closing(text, begin, opening)
         if close is None:
-            stop = text.find("\n", begin, begin + LONGEST)
-            return begin, len(text.rstrip()) if stop < 0 and len(text) <= begin + LONGEST else max(stop, begin)
+            cut = CUT.search(text, begin, begin + LONGEST)
+            return begin, begin if cut is None else cut.start()
         behind = close + len(opening[0])
         if close == begin or not _glued(text, behind):
             return begin, close

@@ -29,12 +29,13 @@ PLACEHOLDER = LinearPattern(
     rf"(?i)^[^a-z0-9]*(?:(?:{FILLER_WORDS})[^a-z0-9]*)+[0-9]{{0,3}}[^a-z0-9]*$|^[<{{\[(%$].*[>}}\])%]$|^\$\w+$|^\{{\{{|"
     r"xxxx|\*\*\*|\.\.\.|…|•••|redacted|changeme|placeholder|^os\.|^process\.|^env[\[.]|getenv|^self\."
 )
-# The same of a value with signs that a password may have: what says by its words that it is none, and what is a variable.
+# The same of a value with the signs that a password may have: what says so by its words, and what is a variable.
 WORDS = LinearPattern(
     rf"(?i)^[^a-z0-9]*(?:(?:{FILLER_WORDS})[^a-z0-9]*)+[0-9]{{0,3}}[^a-z0-9]*$|xxxx|redacted|changeme"
 )
 VARIABLE = LinearPattern(r"^\$\w+$|^\$[({].*[)}]$|^\{\{.*\}\}$|^<[^<>]*>$|^%\w+%$")
 PLAIN = re.compile(r"[^\s\"'`,;<>{}()&\\]*")
+ESCAPES = re.compile(r"\\+[^\w\s]?")
 PORT = re.compile(r"[0-9]{1,5}[/?]")
 CODE = re.compile(r"[A-Za-z_][\w.]*(?:[(\[{<,;]|->|&&)|[\[{(]")  # a call, an index, one of several arguments
 MEMBER = re.compile(r"[,;&{]\s*[\"']?[A-Za-z_]\w*[\"']?[:=(]")
@@ -126,17 +127,18 @@ def any_word(text: str) -> bool:
 
 
 def drawn(text: str) -> bool:
-    """Characters as if drawn by lot: of three sorts, eight at least, most of them of another sort than the one before.
+    """Characters as if drawn by lot: of three sorts, six at least, most of them of another sort than the one before.
 
     Program text has signs between its words, and so it counts only with all four sorts where a name follows a sign.
 
     >>> [drawn(text) for text in ("Kq9!Lm2#Pz4", "p@ss,word;99", "null,x:1", "request.form['User1']")]
     [True, True, False, False]
     """
+    text = ESCAPES.sub("?", text)  # many backslashes are one sign, or none
     sorts = ["a" if each.islower() else "A" if each.isupper() else "1" if each.isdigit() else "?" for each in text]
     changes = sum(first != second for first, second in pairwise(sorts))
     many = 3 if MEMBER.search(text) is None else 4
-    return len(text) >= 8 and len(set(sorts)) >= many and 2 * changes >= len(text) - 1
+    return len(text) >= 6 and len(set(sorts)) >= many and 2 * changes >= len(text) - 1
 
 
 def drawn_password(text: str) -> bool:
