@@ -23,7 +23,7 @@ RUN: Final = 6
 LETTERS: Final = string.ascii_letters + string.digits
 PRINTABLE: Final = LETTERS + string.punctuation
 NOTES: Final = ("", "", "...", "…", "\n", "\n[truncated]", " [truncated]")
-_MARKED: Final = re.compile(r"^[\"'`<\[({$%#*]|\.\.\.|\*\*\*|xxxx|://|^http|[\"'`]$", re.IGNORECASE)
+_MARKED: Final = re.compile(r"^[\"'`<\[({$%#*]|\.\.\.|\*\*\*|xxxx|://|^http|&[\w.-]+=|[\"'`]$", re.IGNORECASE)
 
 
 class Carrier(NamedTuple):
@@ -60,14 +60,13 @@ class Shown(NamedTuple):
 
 
 def password(draw: random.Random) -> str:
-    """A password of a program that makes some: four sorts of characters, changing from each to the next."""
-    sorts = (string.ascii_lowercase, string.ascii_uppercase, string.digits, string.punctuation)
-    order = [draw.choice(sorts)]
-    for _ in range(draw.randint(8, 31)):
-        order.append(draw.choice([sort for sort in sorts if sort is not order[-1]]))
-    made = [draw.choice(sort) for sort in order]
-    made[0], made[2], made[4] = draw.choice(LETTERS[:26]), draw.choice(string.digits), draw.choice(LETTERS[26:52])
-    return "".join(made)
+    """Printable characters of any sort: all four sorts among the first six, and no four letters in a row."""
+    while True:
+        made = "".join(draw.choices(PRINTABLE, k=draw.randint(8, 32)))
+        start = made[:RUN]
+        sorts = (str.islower, str.isupper, str.isdigit, lambda sign: sign in string.punctuation)
+        if all(any(map(sort, start)) for sort in sorts) and not re.search(r"[a-zA-Z_]{4}", made):
+            return made
 
 
 def plain(draw: random.Random) -> str:
@@ -250,6 +249,7 @@ def _own(carrier: Carrier, secret: str) -> str:
 
 def left(text: str, secret: str) -> list[str]:
     """The runs of a credential's characters that can be read in a text, as they are or as an escape writes them."""
-    parts = [part for line in secret.split("\n") for part in (line, quote(line, safe=""), json.dumps(line)[1:-1])]
-    runs = {part[at : at + RUN] for part in parts for at in range(len(part) - RUN + 1)}
-    return sorted(run for run in runs if run in text)
+    lines = secret.split("\n")
+    runs = {line[at : at + RUN] for line in lines for at in range(len(line) - RUN + 1)}
+    written = {form for run in runs for form in (run, quote(run, safe=""), json.dumps(run)[1:-1])}
+    return sorted(form for form in written if form in text)

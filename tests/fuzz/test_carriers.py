@@ -33,4 +33,5 @@ def test_of_any_credential_nothing_is_left(seed: int) -> None:
 def test_what_is_left_is_told() -> None:
     assert left("x abcdef y", "0abcdefg") == ["abcdef"]
     assert left("x abcde y", "0abcdefg") == []
-    assert left("%2Fabc%2F", "/abc/") == ["%2Fabc", "2Fabc%", "Fabc%2", "abc%2F"]
+    assert left("%2Fabcd%2F", "/abcd/") == ["%2Fabcd%2F"]
+    assert left("one\ntwo", "one\ntwo") == []

@@ -31,6 +31,7 @@ BEFORE = {"L": "", "0": "AA", "t": "AAA"}  # what completes the first four chara
 LINE_END = re.compile(r"\r\n?|\n|\\{1,16}(?:r\\{1,16}n|[nr]|u000[aAdD])|%0[aAdD]|&#1[03];|<br ?/?>")
 BASE64 = re.compile(r"(?:[A-Za-z0-9+/=]|\\{1,16}(?:/|u00(?:2[bBfF]|3[dD]))|%(?:2[bBfF]|3[dD]))+")
 HEADER = re.compile(r"[A-Za-z][\w-]+: ?\S")
+PAIRED = {")": "(", "}": "{", "]": "[", ">": "<"}
 _NOTE = r"(?:…|\.\.\.|[\[(<](?:truncated|cut|omitted))"
 # Behind the last characters of a line of a key: an escape that is cut, marks, a note.
 TAIL = re.compile(rf"(?:%[23]?|\\+u0{{0,2}}[23]?)?[\s\"'`,;+\\|)>\]}}.]*(?:{_NOTE}.*)?", re.DOTALL)
@@ -107,7 +108,7 @@ def _lines_behind(text: str, first: int, start: int, end: int) -> tuple[int, boo
             # The last line of a key; several of one width are a key in narrow lines.
             last, width = alone[1], _width(alone)
         elif HEADER.search(text, begin, stop):
-            headers += 1
+            headers, width = headers + 1, 0
         elif any(map(str.isalnum, text[begin:stop])):
             others += 1
         if headers > HEADERS or others > OTHERS:
@@ -202,7 +203,7 @@ def argument(text: str, start: int, end: int) -> Span:
             cut = CUT.search(text, begin, begin + LONGEST)
             return begin, begin if cut is None else cut.start()
         behind = close + len(opening[0])
-        if close == begin or not _glued(text, behind):
+        if not _glued(text, behind):
             return begin, close
     value = VALUE.match(text, begin if opening is None else behind)
     if value is None:
@@ -212,7 +213,7 @@ def argument(text: str, start: int, end: int) -> Span:
         stop = min(stop, _bound(text, start, begin, stop))
         tag = TAG.search(text, begin, stop)
         stop = stop if tag is None else tag.start()
-    while stop > begin and text[stop - 1] in BEHIND:
+    while stop > begin and text[stop - 1] in BEHIND and PAIRED.get(text[stop - 1], "\n") not in text[begin:stop]:
         stop -= 1
     return begin, stop
 
@@ -230,15 +231,23 @@ def user_password(text: str, start: int, end: int) -> Span:
 
 
 def _closing(text: str, begin: int, opening: re.Match[str]) -> int | None:
-    """Where the quotation mark stands that closes a value; a text in a text writes both with backslashes."""
+    """Where the quotation mark stands that closes a value; a text in a text writes both with backslashes.
+
+    To a shell, a backslash between single marks is a sign as others are: where no other closes the value, a mark behind
+    one does.
+    """
     level, mark = len(opening[1]), opening[2]
+    behind_sign = None
     for quote in QUOTE.finditer(text, begin, begin + LONGEST):
         if "\n" in text[begin : quote.start()]:
-            return None
+            break
         number = len(quote[1])
-        if quote[2] == mark and number >= level and (number - level) // (level + 1) % 2 == 0:
-            return quote.end() - 1 - level
-    return None
+        if quote[2] == mark and number >= level:
+            if (number - level) // (level + 1) % 2 == 0:
+                return quote.end() - 1 - level
+            if mark == "'" and not _glued(text, quote.end()):
+                behind_sign = quote.end() - 1
+    return behind_sign
 
 
 def _glued(text: str, place: int) -> bool:
@@ -252,7 +261,7 @@ def _bound(text: str, start: int, begin: int, stop: int) -> int:
     line = text[max(text.rfind("\n", max(0, start - OPENING), start) + 1, start - OPENING, 0) : start]
     name = len(line) - len(line.rstrip(NAMED))
     parted = PAIRS.get(line[: len(line) - name][-1:])
-    form = FORM.fullmatch(text, begin, stop)
+    form = FORM.fullmatch(text, begin, stop) if text[begin - 1] == "=" else None
     ends = [-1 if form is None else form.start(1), -1 if parted is None else text.find(parted, begin, stop)]
     opening = None
     for quote in QUOTE.finditer(line):

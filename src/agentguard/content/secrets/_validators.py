@@ -30,12 +30,13 @@ PLACEHOLDER = LinearPattern(
     r"xxxx|\*\*\*|\.\.\.|…|•••|redacted|changeme|placeholder|^os\.|^process\.|^env[\[.]|getenv|^self\."
 )
 # The same of a value with the signs that a password may have: what says so by its words, and what is a variable.
-WORDS = LinearPattern(
-    rf"(?i)^[^a-z0-9]*(?:(?:{FILLER_WORDS})[^a-z0-9]*)+[0-9]{{0,3}}[^a-z0-9]*$|xxxx|redacted|changeme"
-)
+LONG_WORDS = "|".join(word for word in FILLER_WORDS.split("|") if len(word) > 3)
+WORDS = LinearPattern(rf"(?i)^[^a-z0-9]*(?:(?:{LONG_WORDS})[^a-z0-9]*)+[0-9]{{0,3}}[^a-z0-9]*$|xxxx|redacted|changeme")
 VARIABLE = LinearPattern(r"^\$\w+$|^\$[({].*[)}]$|^\{\{.*\}\}$|^<[^<>]*>$|^%\w+%$")
-PLAIN = re.compile(r"[^\s\"'`,;<>{}()&\\]*")
+PLAIN = re.compile(r"[^\s\"'`,;<>{}()\[\]&\\]*")
 ESCAPES = re.compile(r"\\+[^\w\s]?")
+WORD = re.compile(r"(?=\w{0,3}[aeiouyAEIOUY_])(?:[a-z_]{4}|[A-Z_]{4}|[A-Z][a-z]{3})")
+ADDRESS = re.compile(r"[A-Za-z][A-Za-z+.-]*://")
 PORT = re.compile(r"[0-9]{1,5}[/?]")
 CODE = re.compile(r"[A-Za-z_][\w.]*(?:[(\[{<,;]|->|&&)|[\[{(]")  # a call, an index, one of several arguments
 MEMBER = re.compile(r"[,;&{]\s*[\"']?[A-Za-z_]\w*[\"']?[:=(]")
@@ -105,7 +106,9 @@ def password_like(text: str) -> bool:
     >>> password_like("https://example.org/reset")
     False
     """
-    if not 6 <= len(text) <= LONGEST_PASSWORD or "://" in text or text.isalpha() or VARIABLE.match(encodable(text)):
+    if not 6 <= len(text) <= LONGEST_PASSWORD or text.isalpha():
+        return False
+    if ADDRESS.match(text) or VARIABLE.match(encodable(text)):
         return False
     if drawn(text):
         return WORDS.search(encodable(text)) is None
@@ -113,7 +116,9 @@ def password_like(text: str) -> bool:
     plain = text if head is None else head[0]  # what stands before the first sign of code
     if len(plain) < len(text) and (len(plain) < 6 or plain.isalpha() or CODE.match(text)):
         return False
-    return not (text.startswith(MARKUP) or " " in text) and no_placeholder(plain) and no_placeholder(text)
+    return (
+        not (text.startswith(MARKUP) or " " in text or "://" in text) and no_placeholder(plain) and no_placeholder(text)
+    )
 
 
 def no_port(text: str) -> bool:
@@ -127,7 +132,7 @@ def any_word(text: str) -> bool:
 
 
 def drawn(text: str) -> bool:
-    """Characters as if drawn by lot: of three sorts, six at least, most of them of another sort than the one before.
+    """Characters as if drawn by lot: of three sorts, six at least, which make no words or mostly change their sort.
 
     Program text has signs between its words, and so it counts only with all four sorts where a name follows a sign.
 
@@ -138,7 +143,8 @@ def drawn(text: str) -> bool:
     sorts = ["a" if each.islower() else "A" if each.isupper() else "1" if each.isdigit() else "?" for each in text]
     changes = sum(first != second for first, second in pairwise(sorts))
     many = 3 if MEMBER.search(text) is None else 4
-    return len(text) >= 6 and len(set(sorts)) >= many and 2 * changes >= len(text) - 1
+    mostly = 2 * changes >= len(text) - 1
+    return len(text) >= 6 and len(set(sorts)) >= many and (mostly or WORD.search(text) is None)
 
 
 def drawn_password(text: str) -> bool:
@@ -166,13 +172,15 @@ def secret_like(text: str) -> bool:
     (True, False)
     """
     head = PLAIN.match(text)
-    return token_like(text if head is None else head[0]) or (len(text) >= 16 and password_like(text) and drawn(text))
+    if token_like(text if head is None else head[0]):
+        return True
+    return len(text) >= 16 and any(map(str.isupper, text)) and drawn_password(text)
 
 
 def cut_token(text: str) -> bool:
-    """The beginning of a key or token, drawn at random, of which the rest is cut off."""
-    several = len(text) < 16 or entropy(text) >= 3.0
-    return mixed(text) and several and NAME.match(encodable(text)) is None and no_placeholder(text)
+    """The beginning of a key or token, six characters of it, as if drawn at random; the rest may be cut off."""
+    several = len(text) >= 6 and (len(text) < 16 or entropy(text) >= 3.0)
+    return several and mixed(text) and NAME.match(encodable(text)) is None and no_placeholder(text)
 
 
 def aws_secret(text: str) -> bool:
