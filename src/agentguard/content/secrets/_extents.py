@@ -63,7 +63,7 @@ def key_lines(text: str, start: int, end: int) -> Span:
     A last line without a first one closes the lines before it; without any, it is nothing.
 
     >>> text = "7:-----BEGIN PRIVATE KEY-----\n8:MIIEvQIBADANBgkqhkiG9w0B\n9:AQEF\n10:and so on"
-    >>> text[slice(*key_lines(text, 2, 29))][-9:]
+    >>> text[slice(*key_lines(text, 2, 29))][-10:]
     'w0B\n9:AQEF'
     """
     marker = MARKER.match(text, start)

@@ -38,7 +38,7 @@ ESCAPES = re.compile(r"\\+[^\w\s]?")
 WORD = re.compile(r"(?=\w{0,3}[aeiouyAEIOUY_])(?:[a-z_]{4}|[A-Z_]{4}|[A-Z][a-z]{3})")
 ADDRESS = re.compile(r"[A-Za-z][A-Za-z+.-]*://")
 PORT = re.compile(r"[0-9]{1,5}[/?]")
-CODE = re.compile(r"[A-Za-z_][\w.]*(?:[(\[{<,;]|->|&&)|[\[{(]")  # a call, an index, one of several arguments
+CODE = re.compile(r"[A-Za-z_][\w.]*(?:[(\[{]|->|&&)|[\[{(]")  # a call, an index, a condition
 MEMBER = re.compile(r"[,;&{]\s*[\"']?[A-Za-z_]\w*[\"']?[:=(]")
 # Words joined by signs, perhaps with a number behind: a name, and nothing drawn by lot.
 NAME = LinearPattern(r"(?i)^[a-z]+(?:[_. -][a-z]+)*[_. -]?[0-9]*$")
@@ -172,7 +172,7 @@ def secret_like(text: str) -> bool:
     (True, False)
     """
     head = PLAIN.match(text)
-    if token_like(text if head is None else head[0]):
+    if token_like(text if head is None else head[0]) and not CODE.match(text):
         return True
     return len(text) >= 16 and any(map(str.isupper, text)) and drawn_password(text)
 
