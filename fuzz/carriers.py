@@ -60,12 +60,12 @@ class Shown(NamedTuple):
 
 
 def password(draw: random.Random) -> str:
-    """Printable characters of any sort: all four sorts among the first six, and no four letters in a row."""
+    """Printable characters: all four sorts among the first six, no four letters in a row, no quotation mark first."""
     while True:
         made = "".join(draw.choices(PRINTABLE, k=draw.randint(8, 32)))
         start = made[:RUN]
         sorts = (str.islower, str.isupper, str.isdigit, lambda sign: sign in string.punctuation)
-        if all(any(map(sort, start)) for sort in sorts) and not re.search(r"[a-zA-Z_]{4}", made):
+        if all(any(map(sort, start)) for sort in sorts) and not re.search(r"[a-zA-Z_]{4}|^[\"'`]", made):
             return made
 
 
@@ -112,7 +112,7 @@ def putty(draw: random.Random) -> str:
 
 
 def _raw(secret: str) -> bool:
-    return _MARKED.search(secret) is None
+    return _MARKED.search(secret) is None and len(secret.rstrip(string.punctuation)) >= RUN
 
 
 def _without(signs: str) -> Callable[[str], bool]:
@@ -125,8 +125,12 @@ def _before(form: str) -> Callable[[str], str]:
 
 
 def _quotable(secret: str) -> bool:
-    """Tell whether a shell's own marks stand behind the first characters, which are too few to be told when cut."""
-    return "'" not in secret[:RUN]
+    """Tell whether escapes stand behind the first characters, which are too few to be told when cut."""
+    return not set("'\"\\") & set(secret[:RUN])
+
+
+def _plainly(secret: str) -> bool:
+    return _raw(secret) and _quotable(secret)
 
 
 def _json(secret: str) -> str:
@@ -160,7 +164,7 @@ _VALUES: Final = (
     Carrier("JSON, indented", password, lambda s: json.dumps({"db": {"password": s, "port": 1}}, indent=2)),
     Carrier("JSON in JSON", password, lambda s: json.dumps({"body": _json(s), "status": 200})),
     Carrier("JSON in JSON in JSON", password, lambda s: json.dumps({"log": json.dumps({"body": _json(s)})})),
-    Carrier("JSON, list of variables", password, lambda s: json.dumps({"Env": [f"DB_PASSWORD={s}", "HOME=/x"]}), _raw),
+    Carrier("JSON, list of variables", password, lambda s: json.dumps({"Env": [f"DB_PASSWORD={s}", "HOME=/x"]}), _plainly),
     Carrier("escaped lines", plain, lambda s: json.dumps(f"HOME=/x\nDB_PASSWORD={s}\nPORT=80"), _raw),
     Carrier("YAML", password, lambda s: yaml.safe_dump({"db": {"password": s, "port": 80}}, width=999)),
     Carrier("Python", password, lambda s: repr({"user": "ada", "password": s, "port": 80})),

@@ -28,15 +28,16 @@ MARKER = re.compile(
 ENCODED = re.compile(r"LS0tLS1CRUdJTi|0tLS0tQkVHSU4|tLS0tLUJFR0lO")
 BEFORE = {"L": "", "0": "AA", "t": "AAA"}  # what completes the first four characters
 # As they stand in a text, or written by JSON, by Python and C, in an address, in HTML; a text may be written twice.
-LINE_END = re.compile(r"\r\n?|\n|\\{1,16}(?:r\\{1,16}n|[nr]|u000[aAdD])|%0[aAdD]|&#1[03];|<br ?/?>")
+LINE_END = re.compile(
+    r"\r\n?|\n|\\{1,16}(?:r\\{1,16}n|[nr]|u000[aAdD])|%0[aAdD]|&#1[03];|<br ?/?>|[\"'], ?\\{0,16}[\"']"
+)
 BASE64 = re.compile(r"(?:[A-Za-z0-9+/=]|\\{1,16}(?:/|u00(?:2[bBfF]|3[dD]))|%(?:2[bBfF]|3[dD]))+")
 HEADER = re.compile(r"[A-Za-z][\w-]+: ?\S")
+CLOSING = ",;:.!?)}]>|&*"  # signs that may follow a closing quotation mark
 PAIRED = {")": "(", "}": "{", "]": "[", ">": "<"}
 _NOTE = r"(?:…|\.\.\.|[\[(<](?:truncated|cut|omitted))"
 # Behind the last characters of a line of a key: an escape that is cut, marks, a note.
-TAIL = re.compile(rf"(?:%[23]?|\\+u0{{0,2}}[23]?)?[\s\"'`,;+\\|)>\]}}.]*(?:{_NOTE}.*)?", re.DOTALL)
-NAME = re.compile(r"[\\\"'\s]*:")
-BETWEEN = re.compile(r"[\s\"'`,+|\\]{1,8}")  # two lines of a key that are written in one
+TAIL = re.compile(rf"(?:%[023]?|\\+u0{{0,2}}[23]?)?[\s\"'`,;+\\|)>\]}}.]*(?:{_NOTE}.*)?", re.DOTALL)
 NUMBER = re.compile(r"[0-9]+")
 
 QUOTE = re.compile(r"(\\*)([\"'`])")
@@ -101,7 +102,7 @@ def _lines_behind(text: str, first: int, start: int, end: int) -> tuple[int, boo
         if runs:
             last = runs[-1][1]
             rest = BASE64.search(text, last, stop)
-            if rest is not None and _joined(text, last, rest, stop):
+            if rest is not None and text[last : rest.start()].isspace():  # blanks stand for the ends of lines
                 last = rest.end()
             before, width, headers, others = _form(text[begin : runs[0][0]]), 0, 0, 0
         elif alone and not others and _form(text[begin : alone[0]]) in (before, "") and width in (0, _width(alone)):
@@ -149,12 +150,6 @@ def _alone(text: str, begin: int, stop: int) -> Span | None:
     """The characters of base64 that end a line, but for marks or a note behind them."""
     runs = BASE64.finditer(text, begin, stop)
     return next((run.span() for run in runs if TAIL.fullmatch(text, run.end(), stop)), None)
-
-
-def _joined(text: str, last: int, run: re.Match[str], stop: int) -> bool:
-    """Tell whether the last line of a key stands in one line with those before it."""
-    between = BETWEEN.fullmatch(text, last, run.start())
-    return between is not None and (between[0].isspace() or NAME.match(text, run.end(), stop) is None)
 
 
 def _mixed(run: str) -> bool:
@@ -245,7 +240,7 @@ def _closing(text: str, begin: int, opening: re.Match[str]) -> int | None:
         if quote[2] == mark and number >= level:
             if (number - level) // (level + 1) % 2 == 0:
                 return quote.end() - 1 - level
-            if mark == "'" and not _glued(text, quote.end()):
+            if mark == "'" and (not text[quote.end() : quote.end() + 1].strip()):
                 behind_sign = quote.end() - 1
     return behind_sign
 
@@ -253,7 +248,9 @@ def _closing(text: str, begin: int, opening: re.Match[str]) -> int | None:
 def _glued(text: str, place: int) -> bool:
     r"""Tell whether a word goes on behind a quotation mark, as in ``'it'\''s'``."""
     following = text[place : place + 2]
-    return following[:1].isalnum() or following[:1] in ("'", '"', "`") or following in ("\\'", '\\"')
+    if following[:1] == "\\":
+        return following[1:] in ("'", '"')
+    return bool(following.strip()) and not following[0].isspace() and following[0] not in CLOSING
 
 
 def _bound(text: str, start: int, begin: int, stop: int) -> int:

@@ -32,7 +32,9 @@ PLACEHOLDER = LinearPattern(
 # The same of a value with the signs that a password may have: what says so by its words, and what is a variable.
 LONG_WORDS = "|".join(word for word in FILLER_WORDS.split("|") if len(word) > 3)
 WORDS = LinearPattern(rf"(?i)^[^a-z0-9]*(?:(?:{LONG_WORDS})[^a-z0-9]*)+[0-9]{{0,3}}[^a-z0-9]*$|xxxx|redacted|changeme")
-VARIABLE = LinearPattern(r"^\$\w+$|^\$[({].*[)}]$|^\{\{.*\}\}$|^<[^<>]*>$|^%\w+%$")
+VARIABLE = LinearPattern(
+    r"^\$(?:[A-Z0-9_]+|[a-z0-9_]+|[A-Za-z_]+[0-9]*)$|^\$[({].*[)}]$|^\{\{.*\}\}$|^<[^<>]*>$|^%[A-Za-z_]\w*%$"
+)
 PLAIN = re.compile(r"[^\s\"'`,;<>{}()\[\]&\\]*")
 ESCAPES = re.compile(r"\\+[^\w\s]?")
 WORD = re.compile(r"(?=\w{0,3}[aeiouyAEIOUY_])(?:[a-z_]{4}|[A-Z_]{4}|[A-Z][a-z]{3})")
@@ -123,7 +125,12 @@ def password_like(text: str) -> bool:
 
 def no_port(text: str) -> bool:
     """A password in an address, and no port with what stands behind it up to a sign @."""
-    return no_placeholder(text) and PORT.match(text) is None
+    return stated(text) and PORT.match(text) is None
+
+
+def stated(text: str) -> bool:
+    """A password behind a user's name: whatever it says, but for a placeholder."""
+    return no_placeholder(text) or (password_like(text) and drawn(text))
 
 
 def any_word(text: str) -> bool:
@@ -139,12 +146,12 @@ def drawn(text: str) -> bool:
     >>> [drawn(text) for text in ("Kq9!Lm2#Pz4", "p@ss,word;99", "null,x:1", "request.form['User1']")]
     [True, True, False, False]
     """
-    text = ESCAPES.sub("?", text)  # many backslashes are one sign, or none
+    length, text = len(text), ESCAPES.sub("?", text)  # many backslashes are one sign, or none
     sorts = ["a" if each.islower() else "A" if each.isupper() else "1" if each.isdigit() else "?" for each in text]
     changes = sum(first != second for first, second in pairwise(sorts))
     many = 3 if MEMBER.search(text) is None else 4
     mostly = 2 * changes >= len(text) - 1
-    return len(text) >= 6 and len(set(sorts)) >= many and (mostly or WORD.search(text) is None)
+    return length >= 6 and len(set(sorts)) >= many and (mostly or WORD.search(text) is None)
 
 
 def drawn_password(text: str) -> bool:
