@@ -164,7 +164,7 @@ _VALUES: Final = (
     Carrier("JSON, indented", password, lambda s: json.dumps({"db": {"password": s, "port": 1}}, indent=2)),
     Carrier("JSON in JSON", password, lambda s: json.dumps({"body": _json(s), "status": 200})),
     Carrier("JSON in JSON in JSON", password, lambda s: json.dumps({"log": json.dumps({"body": _json(s)})})),
-    Carrier("JSON, list of variables", password, lambda s: json.dumps({"Env": [f"DB_PASSWORD={s}", "HOME=/x"]}), _plainly),
+    Carrier("JSON, list of variables", password, lambda s: json.dumps([f"DB_PASSWORD={s}", "HOME=/x"]), _plainly),
     Carrier("escaped lines", plain, lambda s: json.dumps(f"HOME=/x\nDB_PASSWORD={s}\nPORT=80"), _raw),
     Carrier("YAML", password, lambda s: yaml.safe_dump({"db": {"password": s, "port": 80}}, width=999)),
     Carrier("Python", password, lambda s: repr({"user": "ada", "password": s, "port": 80})),
