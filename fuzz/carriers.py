@@ -23,7 +23,7 @@ RUN: Final = 6
 LETTERS: Final = string.ascii_letters + string.digits
 PRINTABLE: Final = LETTERS + string.punctuation
 NOTES: Final = ("", "", "...", "…", "\n", "\n[truncated]", " [truncated]")
-_MARKED: Final = re.compile(r"^[\"'`<\[({$%#*]|\.\.\.|\*\*\*|xxxx|://|^http|&[\w.-]+=|[\"'`]$", re.IGNORECASE)
+_MARKED: Final = re.compile(r"^[\"'`<>\[({$%#*]|\.\.\.|\*\*\*|xxxx|://|^http|&[\w.-]+=|[\"'`]$", re.IGNORECASE)
 
 
 class Carrier(NamedTuple):

@@ -33,7 +33,7 @@ PLACEHOLDER = LinearPattern(
 LONG_WORDS = "|".join(word for word in FILLER_WORDS.split("|") if len(word) > 3)
 WORDS = LinearPattern(rf"(?i)^[^a-z0-9]*(?:(?:{LONG_WORDS})[^a-z0-9]*)+[0-9]{{0,3}}[^a-z0-9]*$|xxxx|redacted|changeme")
 VARIABLE = LinearPattern(
-    r"^\$(?:[A-Z0-9_]+|[a-z0-9_]+|[A-Za-z_]+[0-9]*)$|^\$[({].*[)}]$|^\{\{.*\}\}$|^<[^<>]*>$|^%[A-Za-z_]\w*%$"
+    r"^\$(?:[A-Z0-9_]+|[a-z0-9_]+|[A-Za-z_]+[0-9]*)$|^\$[({].*[)}]$|^\{\{.*\}\}$|^<[\w .:|/-]*>$|^%[A-Za-z_]\w*%$"
 )
 PLAIN = re.compile(r"[^\s\"'`,;<>{}()\[\]&\\]*")
 ESCAPES = re.compile(r"\\+[^\w\s]?")
@@ -118,9 +118,14 @@ def password_like(text: str) -> bool:
     plain = text if head is None else head[0]  # what stands before the first sign of code
     if len(plain) < len(text) and (len(plain) < 6 or plain.isalpha() or CODE.match(text)):
         return False
-    return (
-        not (text.startswith(MARKUP) or " " in text or "://" in text) and no_placeholder(plain) and no_placeholder(text)
-    )
+    return no_placeholder(plain) and quoted_password(text)
+
+
+def quoted_password(text: str) -> bool:
+    """A value that stands between quotation marks, where there is no code: six characters, not letters alone."""
+    if not 6 <= len(text) <= LONGEST_PASSWORD or text.isalpha() or text.startswith(MARKUP):
+        return False
+    return " " not in text and "://" not in text and no_placeholder(text)
 
 
 def no_port(text: str) -> bool:
