@@ -29,7 +29,7 @@ PLACEHOLDER = LinearPattern(
     rf"(?i)^[^a-z0-9]*(?:(?:{FILLER_WORDS})[^a-z0-9]*)+[0-9]{{0,3}}[^a-z0-9]*$|^[<{{\[(%$].*[>}}\])%]$|^\$\w+$|^\{{\{{|"
     r"xxxx|\*\*\*|\.\.\.|…|•••|redacted|changeme|placeholder|^os\.|^process\.|^env[\[.]|getenv|^self\."
 )
-# The same of a value with the signs that a password may have: what says so by its words, and what is a variable.
+# The same of a value with the signs that a password may have: placeholders by their words, and variables.
 LONG_WORDS = "|".join(word for word in FILLER_WORDS.split("|") if len(word) > 3)
 WORDS = LinearPattern(rf"(?i)^[^a-z0-9]*(?:(?:{LONG_WORDS})[^a-z0-9]*)+[0-9]{{0,3}}[^a-z0-9]*$|xxxx|redacted|changeme")
 VARIABLE = LinearPattern(
