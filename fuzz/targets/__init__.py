@@ -59,7 +59,7 @@ _ALL: Final = (
     ),
     _target(
         "scanning", "instructions, personal data and credentials in texts, conversations and values; redaction",
-        scanners=1, conversations=1, redaction=1, results=1, places=1,
+        scanners=1, conversations=1, redaction=1, credentials=1, results=1, places=1,
     ),
     _target(
         "answering", "what is said of an answer: grounding, rules, risk, depth, intent, health",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -10,7 +11,7 @@ from agentguard.content._findings import KINDS, Finding
 from agentguard.content._redaction import Vault, replace
 from agentguard.content._results import found_in, redacted, text_of
 from agentguard.content._scanner import Scanner
-from fuzz import grammar, objects, tokens
+from fuzz import carriers, grammar, objects, tokens
 from fuzz.harness import Harness
 from fuzz.trial import Trial, require
 
@@ -97,9 +98,18 @@ def _results(trial: Trial) -> None:
     require(type(made) is type(value), f"a {type(value).__name__} became a {type(made).__name__}")
 
 
+def _secrets(trial: Trial) -> None:
+    """A credential in one of the places where tools show one: of what was redacted, nothing is left."""
+    made = carriers.shown(random.Random(trial.source.raw(8)))  # noqa: S311  # drawn again from the same input
+    out = trial.call(redacted, made.text, ("secrets",))
+    runs = carriers.left(out, made.secret)
+    require(not runs, f"{made.carrier}: {len(runs)} pieces of a credential can be read")
+
+
 HARNESSES = (
     Harness("scanners", "Scanner, injection, pii, secrets on texts", _scan),
     Harness("conversations", "injection.scan on messages", _turns),
     Harness("redaction", "replace and Vault, pii.redact, secrets.redact", _redact),
+    Harness("credentials", "redacted on credentials in the texts of tools, whole and cut", _secrets),
     Harness("results", "found_in, text_of and redacted on values", _results),
 )

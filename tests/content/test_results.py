@@ -53,6 +53,25 @@ def test_only_the_kinds_asked_for() -> None:
     assert "tea4two" not in redacted(value, ["secrets"])
 
 
+LINES = ["-----BEGIN PRIVATE " + "KEY-----", "MIIEvQIBADANBgkqhkiG9w0BAQEFAASC", "BKcwggSjAgEAAoIB"]
+
+
+@over(
+    "value",
+    [
+        {"key": LINES, "n": 1},
+        {"key": "\n".join(LINES), "n": 1},
+        {"key": json.dumps({"private_key": "\n".join(LINES)}), "n": 1},
+        {"key": "\n".join(f"{number}:{line}" for number, line in enumerate(LINES)), "n": 1},
+    ],
+)
+def test_of_a_key_without_its_last_line_nothing_is_left(value: Any) -> None:
+    made = redacted(value, ["secrets"])
+    assert "PRIVATE_KEY_" in repr(made)
+    assert not any(line in repr(made) for line in LINES)
+    assert made["n"] == 1
+
+
 @over("value", [b"bytes", {1, 2}, object(), {"a": object()}, [b"x"]])
 def test_what_cannot_be_looked_into_is_refused(value: Any) -> None:
     with pytest.raises(TypeError, match="cannot be redacted"):

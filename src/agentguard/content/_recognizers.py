@@ -55,6 +55,8 @@ class Recognizer(NamedTuple):
         reach: how many characters away a context word may stand.
         unless: words right before it that say it is something else.
         whole: whether it must not be a piece of something longer.
+        extent: from where to where in the text the data stands, by the match's start and end; None where the match
+            holds all of it. An empty span says that it is something else.
     """
 
     kind: str
@@ -67,10 +69,14 @@ class Recognizer(NamedTuple):
     reach: int = 50
     unless: str = ""
     whole: bool = True
+    extent: Callable[[str, int, int], Span] | None = None
 
 
 def load_recognizers(
-    package: str, functions: ModuleType, fragments: Mapping[str, str] | None = None
+    package: str,
+    functions: ModuleType,
+    fragments: Mapping[str, str] | None = None,
+    extents: ModuleType | None = None,
 ) -> tuple[tuple[Recognizer, ...], dict[str, str]]:
     """Read ``recognizers.ini`` of a package.
 
@@ -78,6 +84,7 @@ def load_recognizers(
         package: the dotted name of the package.
         functions: holds the functions that ``validate`` and ``part`` name.
         fragments: pieces of patterns that are not in the file.
+        extents: holds the functions that ``extent`` names.
 
     Returns:
         The recognizers in the file's order, and what each kind is called in a finding.
@@ -106,6 +113,7 @@ def load_recognizers(
                 int(field("reach", "50")),
                 field("unless"),
                 field("whole", "yes") == "yes",
+                getattr(extents, field("extent")) if field("extent") else None,
             )
         )
     return tuple(recognizers), titles
@@ -164,6 +172,7 @@ class Detector:
         titles: what each kind is called in a finding, by its name.
         label: of a text that holds some of it; the patterns' names begin with it.
         on_request: kinds that are looked for only where they are asked for.
+        joined: findings that overlap are one, of the surest kind, as far as they reach together; else the surest alone.
     """
 
     def __init__(
@@ -172,11 +181,14 @@ class Detector:
         titles: Mapping[str, str],
         label: str,
         on_request: frozenset[str] = frozenset(),
+        *,
+        joined: bool = False,
     ) -> None:
         self.recognizers = recognizers
         self.titles = titles
         self.label = label
         self.on_request = on_request
+        self._joined = joined
         sure: list[Recognizer] = []
         self._unsure: list[Recognizer] = []
         for recognizer in recognizers:
@@ -220,7 +232,7 @@ class Detector:
         candidates, more = self._candidates(found, wanted, at_least, most)
         if not candidates:
             return ScanResult(0.0, "clean", (), more)
-        kept = resolve_overlaps(candidates)
+        kept = join_overlaps(candidates) if self._joined else resolve_overlaps(candidates)
         findings = tuple([candidate.finding for candidate in kept[:most]])
         score = max([candidate.score for candidate in kept[:most]], default=0.0)
         return ScanResult(score, self.label if findings else "clean", findings, more or len(kept) > most)
@@ -306,8 +318,13 @@ class Detector:
         """Turn a match into a candidate; None where it is invalid or not certain enough."""
         text = nearby.text
         first, last = span
-        begin, finish = recognizer.part(text[first:last]) if recognizer.part else (0, last - first)
-        start, end = first + begin, first + finish
+        if recognizer.extent is not None:
+            start, end = recognizer.extent(text, first, last)
+            if start >= end:
+                return None
+        else:
+            begin, finish = recognizer.part(text[first:last]) if recognizer.part else (0, last - first)
+            start, end = first + begin, first + finish
         if recognizer.whole and not stands_alone(text, start, end):
             return None
         if recognizer.validate is not None and not recognizer.validate(text[start:end]):
@@ -398,6 +415,24 @@ def resolve_overlaps(candidates: Sequence[Candidate]) -> list[Candidate]:
             taken[start:end] = b"\x01" * (end - start)
             kept.append(each)
     return sorted(kept, key=lambda each: each.finding.start)
+
+
+def join_overlaps(candidates: Iterable[Candidate]) -> list[Candidate]:
+    """Join those that overlap, in the order of the text: the surest of them, as far as they reach together.
+
+    >>> key, password = Finding("key", "", 9, 40), Finding("password", "", 9, 44)
+    >>> [each.finding for each in join_overlaps([Candidate(password, 0.7), Candidate(key, 0.9)])]
+    [Finding(kind='key', detail='', start=9, end=44, decoded=None)]
+    """
+    kept: list[Candidate] = []
+    for each in sorted(candidates, key=lambda candidate: candidate.finding.start):
+        if kept and each.finding.start < kept[-1].finding.end:
+            last = kept.pop()
+            surest = min(last, each, key=_precedence)
+            end = max(last.finding.end, each.finding.end)
+            each = surest._replace(finding=surest.finding._replace(start=last.finding.start, end=end))
+        kept.append(each)
+    return kept
 
 
 def _precedence(candidate: Candidate) -> tuple[float, int, float]:

@@ -21,6 +21,7 @@ from agentguard.errors import ConfigurationError, DataError
 TEMPLATE = "<{kind}_{number}>"
 MAX_DEPTH = 200
 MOST_DIGITS = 12  # of a placeholder's number
+GOES_ON = 16  # characters: a finding goes on in a text that is no element of the same list where it covers as many
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,18 +279,18 @@ class _Leaves:
     def __init__(self, max_depth: int) -> None:
         self.max_depth = max_depth
         self.text: list[str] = []
-        self.places: list[tuple[int, int]] = []
+        self.places: list[tuple[int, int, int]] = []  # start, end, and a number that elements of a list share
         self._length = 0
 
-    def add(self, label: str, leaf: str) -> None:
+    def add(self, label: str, leaf: str, within: int = 0) -> None:
         start = self._length + len(label)
-        self.places.append((start, start + len(leaf)))
+        self.places.append((start, start + len(leaf), within or -start))
         self.text += [label, leaf, "\n"]
         self._length = start + len(leaf) + 1
 
-    def gather(self, value: Any, label: str, above: tuple[int, ...]) -> None:
+    def gather(self, value: Any, label: str, above: tuple[int, ...], within: int = 0) -> None:
         if isinstance(value, str) or _is_number(value):
-            self.add(label, str(value))
+            self.add(label, str(value), within)
         elif isinstance(value, (dict, list, tuple)) and not self.beyond(value, above):
             inside = (*above, id(value))
             if isinstance(value, dict):
@@ -297,8 +298,9 @@ class _Leaves:
                     self.add("", str(key))
                     self.gather(item, f"{key}: ", inside)
             else:
+                within = self._length + 1
                 for item in value:
-                    self.gather(item, label[-LABEL:], inside)
+                    self.gather(item, label[-LABEL:], inside, within)
 
     def beyond(self, value: Any, above: tuple[int, ...]) -> bool:
         """Tell whether a value lies too deep, or within itself."""
@@ -315,15 +317,18 @@ class _Redacted:
         self._places = iter(leaves.places)
         self._found = list(_merged(sorted(find(self._text), key=_place)))
         self._ends = [end for _, _, end in self._found]
+        self._begun: dict[int, int] = {}  # by the number of a finding, the list in which it begins
         self.kinds: list[str] = []
 
     def next(self, leaf: Any) -> Any:
-        first, last = next(self._places)
+        first, last, within = next(self._places)
         number = bisect_right(self._ends, first)
         inside: list[Finding] = []
         while number < len(self._found) and self._found[number][1] < last:
             kind, start, end = self._found[number]
-            inside.append(Finding(kind, "", max(start, first) - first, min(end, last) - first))
+            part = Finding(kind, "", max(start, first) - first, min(end, last) - first)
+            if self._begun.setdefault(number, within) == within or part.end - part.start >= GOES_ON:
+                inside.append(part)
             number += 1
         if not inside:
             return leaf

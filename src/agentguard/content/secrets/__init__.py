@@ -7,12 +7,12 @@ from collections.abc import Collection
 from agentguard.content._findings import Finding
 from agentguard.content._recognizers import AT_LEAST, Detector, ScanResult, load_recognizers
 from agentguard.content._redaction import Redaction, Vault
-from agentguard.content.secrets import _validators
+from agentguard.content.secrets import _extents, _validators
 
 __all__ = ["KINDS", "ScanResult", "redact", "scan"]
 
-_RECOGNIZERS, KINDS = load_recognizers(__name__, _validators)
-DETECTOR = Detector(_RECOGNIZERS, KINDS, "secret")
+_RECOGNIZERS, KINDS = load_recognizers(__name__, _validators, extents=_extents)
+DETECTOR = Detector(_RECOGNIZERS, KINDS, "secret", joined=True)
 
 
 def scan(text: str, kinds: Collection[str] | None = None, *, at_least: float = AT_LEAST) -> ScanResult:
