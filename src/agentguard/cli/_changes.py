@@ -27,7 +27,7 @@ from agentguard.verification._changes import (
 )
 
 #: States in which nobody has to do anything. A followed change is listed on, until somebody has looked at it.
-_ENDED = ("adopted", "recovered", "mode")
+_ENDED = ("adopted", "recovered")
 _STYLES = {"open": "bold yellow", "followed": "yellow", "fault": "bold red"}
 _SHOWN_CALLS = 40
 

@@ -18,7 +18,7 @@ from agentguard.verification._changes import Change
 #: The name of the event in logs and traces.
 CHANGE: Final = "agentguard.change"
 #: The states that a person should look at: nobody has decided, and what follows from it is under way.
-UNREVIEWED: Final = ("open", "followed")
+UNREVIEWED: Final = ("open", "followed", "mode")
 MAX_CHANGES: Final = 10_000
 
 
