@@ -350,20 +350,37 @@ class ToolGuard:
             of_artifact=True,
         )  # fmt: skip
 
-    def _judged(self, outcome: Outcome, *, of_artifact: bool = False) -> Judgement:
+    def judge_content(self, outcome: Outcome) -> Judgement:
+        """Judge text that is no result of the tool, by its profile's content rules alone. Never raises.
+
+        Such is an error of a protocol, a resource, a prompt.
+
+        Args:
+            outcome: what was asked for; ``result`` is the text, or a JSON-like value that holds it.
+        """
+        if not self.covers(outcome.tool):
+            return Judgement("pass", None, "")
+        return self._judged(outcome, content_alone=True)
+
+    def _judged(self, outcome: Outcome, *, of_artifact: bool = False, content_alone: bool = False) -> Judgement:
         tool = outcome.tool
         try:
-            verdict = self.engine.verify(
-                artifact_of(tool) if of_artifact else tool,
-                args=outcome.args,
-                result=outcome.result,
-                execution_time_ms=outcome.execution_time_ms,
-                session_id=outcome.session_id,
-                call_id=outcome.call_id,
-                is_error=outcome.is_error,
-                learn=outcome.learn,
-                **({"readings": outcome.readings} if outcome.readings else {}),
-            )
+            if content_alone:
+                verdict = self.engine.judge_content(
+                    tool, outcome.result, session_id=outcome.session_id, call_id=outcome.call_id
+                )
+            else:
+                verdict = self.engine.verify(
+                    artifact_of(tool) if of_artifact else tool,
+                    args=outcome.args,
+                    result=outcome.result,
+                    execution_time_ms=outcome.execution_time_ms,
+                    session_id=outcome.session_id,
+                    call_id=outcome.call_id,
+                    is_error=outcome.is_error,
+                    learn=outcome.learn,
+                    **({"readings": outcome.readings} if outcome.readings else {}),
+                )
         except Exception as error:
             _log.error("judging a result of %r failed: %s", tool, type(error).__name__)
             if self.policy.on_guard_error == "open" or self.policy.shadow:
