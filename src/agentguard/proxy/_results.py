@@ -66,7 +66,9 @@ def read_result(result: Mapping[str, Any]) -> ToolResult:
     contents: Any = items[0] if len(items) == 1 else [_as_json(item) for item in items]
     is_error = result.get("isError") is True
     structured = result.get("structuredContent")
-    beside = [text for block in blocks for text in _texts_in_bytes(block)] if isinstance(blocks, list) else []
+    beside: list[Any] = (
+        [text for block in blocks for text in _texts_in_bytes(block)] if isinstance(blocks, list) else []
+    )
     if blocks is not None and not isinstance(blocks, list):
         beside.append(said(blocks))
     others = {name: said(value) for name, value in result.items() if name not in _KNOWN}
