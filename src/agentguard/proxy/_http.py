@@ -30,6 +30,7 @@ Send = Callable[[Mapping[str, Any]], Any]
 
 PATHS: Final = ("/mcp", "/mcp/")
 MOST_SESSIONS: Final = 10_000  # of which the least recently used one is forgotten first
+REST_SECONDS: Final = 10.0  # for what still comes of a message that is too long
 METHODS: Final = ("GET", "POST", "DELETE", "OPTIONS")
 #: Headers of one connection (RFC 9110, 7.6.1), and those that are made anew for the other.
 _NOT_PASSED: Final = frozenset(
@@ -275,9 +276,18 @@ async def _body(receive: Receive) -> bytes | None:
         parts.append(message.get("body", b""))
         size += len(parts[-1])
         if size > LONGEST:
+            if message.get("more_body"):
+                with suppress(asyncio.TimeoutError):  # a client that sends on would not see the answer
+                    await asyncio.wait_for(_rest_of(receive), REST_SECONDS)
             return None
         if not message.get("more_body"):
             return b"".join(parts)
+
+
+async def _rest_of(receive: Receive) -> None:
+    """Throw away what still comes of a body."""
+    while (message := await receive())["type"] == "http.request" and message.get("more_body"):
+        pass
 
 
 async def _gone(receive: Receive) -> None:
