@@ -502,7 +502,10 @@ def test_a_call_that_cannot_be_remembered_is_not_sent_where_failures_are_closed(
     assert [connection.sent(call(number)) for number in (1, 2)] == [None, None]
     assert json.loads(connection.sent(call(3)) or b"")["error"]["message"].endswith("wait for an answer")
     assert b"Ignore all" not in passed(connection, answer(1, ATTACK))
-    assert connection.sent(call(4)) is None
+    assert connection.sent(ask("ping", 4)) is None
+    assert connection.sent(call(5)) is None  # in the place of what is not judged
+    assert passed(connection, answer(4, {})) == b""
+    assert b"Ignore all" not in passed(connection, answer(2, ATTACK))
 
 
 def test_an_answer_teaches_once(guarding: Make) -> None:

@@ -191,9 +191,9 @@ class Connection:
             requests.append(request)
             if len(self._open) <= MOST_OPEN:
                 return None
-            # Rather one that was answered than one that was not.
-            answered = (each for each, held in self._open.items() if all(one.answered for one in held))
-            oldest = next(answered, key if self.withholds else next(iter(self._open)))
+            # Rather one that was answered, or whose answer is not judged.
+            idle = (k for k, held in self._open.items() if all(one.answered or one.method in UNJUDGED for one in held))
+            oldest = next(idle, key if self.withholds else next(iter(self._open)))
             del self._open[oldest]
         self._guarding.count("forgotten requests")
         if oldest != key:
