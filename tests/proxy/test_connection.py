@@ -231,6 +231,8 @@ def test_open_requests_are_bounded(guarding: Make, monkeypatch: pytest.MonkeyPat
     assert passed(connection, answer(0, WRONG)) == answer(0, WRONG)
     assert b"was blocked" in passed(connection, answer(2, WRONG))
     assert kept.counts["forgotten requests"] == 1
+    assert connection.sent(call(4)) is None
+    assert connection.sent(line({"jsonrpc": "2.0", "id": 5, "method": "tools/list"})) is None
 
 
 def test_a_large_answer_is_worked_on_apart(guarding: Make) -> None:

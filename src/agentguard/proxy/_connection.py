@@ -196,7 +196,7 @@ class Connection:
             oldest = next(idle, key if self.withholds else next(iter(self._open)))
             del self._open[oldest]
         self._guarding.count("forgotten requests")
-        if oldest != key:
+        if oldest != key or not self.withholds:
             return None
         return _error(request.id, f"the request was not sent to the server: {MOST_OPEN:,} others wait for an answer")
 
