@@ -464,6 +464,21 @@ def test_what_no_request_waits_for_is_withheld_where_failures_are_closed(guardin
     assert passed(opened, data) == data
 
 
+@pytest.mark.parametrize("on_guard_error", ["open", "closed"])
+@pytest.mark.parametrize("number", [b"NaN", b"1e999", b"[" * 1_000 + b"]" * 1_000])
+def test_what_cannot_be_written_again_is_no_way_past_a_verdict(
+    guarding: Make, number: bytes, on_guard_error: str
+) -> None:
+    connection = Connection(guarding(CALLED, on_guard_error=on_guard_error))
+    for told in (INJECTION, KEY):
+        connection.sent(call(1))
+        kept = b'"_meta": {"io.modelcontextprotocol/x": ' + number + b'}, "content"'
+        made = passed(connection, answer(1, text(told)).replace(b'"content"', kept))
+        assert b"Ignore all" not in made
+        assert b"tea4two" not in made
+        assert json.loads(made)["id"] == 1
+
+
 def test_other_parts_of_a_batch_stay_where_an_odd_one_is_withheld(guarding: Make) -> None:
     connection = Connection(guarding(CALLED, on_guard_error="closed"))
     connection.sent(call(1))

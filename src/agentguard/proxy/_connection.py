@@ -325,20 +325,13 @@ class Connection:
         except Exception as error:
             self._guarding.count("failures")
             _log.error("an answer of the server could not be judged: %s", type(error).__name__)
-        if not self.withholds:
+        if not (self.withholds or found):
             return data
-        judgement = Judgement("replace", None, notice_of("The result could not be verified and was withheld."))
-        found = [
-            (place, part, requests[0].method, judgement)
-            for place, requests in due.items()
-            for part in ("result", "error")
-            if part in parts[place] and requests[0].method not in UNJUDGED
-        ]
-        try:
-            return _rewritten(data, found, odd) if found or odd else data
-        except Exception as error:  # it was read once already
-            _log.error("an answer that could not be judged is not passed on: %s", type(error).__name__)
-            return b""
+        # Also where what was found cannot be written into it: a server has that in its hand.
+        notice = notice_of("The result could not be verified and was withheld.")
+        answered = [requests[0] for requests in due.values() if requests[0].method not in UNJUDGED]
+        made = [read_exactly(_instead(request, notice)) for request in answered]
+        return write_message(made if len(parts) > 1 else made[0]) + b"\n" if made else b""
 
     def _found(
         self, place: int, part: str, requests: list[Request], value: Any, at: float
@@ -479,10 +472,7 @@ class Connection:
                 continue
             self._due(request.id, closes=True)
             notice = notice_of(f"The result of {request.tool or request.method!r} {why} and was withheld.")
-            if request.method != "tools/call":
-                return _error(request.id, notice)
-            result = marked({}, Judgement("replace", None, notice))
-            return write_message({"jsonrpc": "2.0", "id": request.id, "result": result}) + b"\n"
+            return _instead(request, notice)
         _log.error("a message of the server %s: it is withheld, and its request cannot be told", why)
         return b""
 
@@ -501,6 +491,14 @@ def _change(judgement: Judgement) -> Judgement | None:
 def _error(id_: Any, message: str) -> bytes:
     """An answer of the guard's own on a line."""
     return write_message({"jsonrpc": "2.0", "id": id_, "error": error_of(f"agentguard proxy: {message}")}) + b"\n"
+
+
+def _instead(request: Request, notice: str) -> bytes:
+    """An answer of the guard's own to a request, with a notice."""
+    if request.method != "tools/call":
+        return _error(request.id, notice)
+    result = marked({}, Judgement("replace", None, notice))
+    return write_message({"jsonrpc": "2.0", "id": request.id, "result": result}) + b"\n"
 
 
 def _rewritten(data: bytes, found: list[tuple[int, str, str, Judgement]], odd: list[int]) -> bytes:
