@@ -140,7 +140,7 @@ class Connection:
         self._guarding.count("messages of the client that were not sent")
         _log.error("a message of the client was not sent to the server: %s", why)
         return _error(
-            None if found is None else read_message(found[1]), f"the message was not sent to the server: {why}"
+            None if found is None else _read_id(found[1]), f"the message was not sent to the server: {why}"
         )
 
     def _sent_together(self, batch: list[Any]) -> bytes | None:
@@ -465,7 +465,7 @@ class Connection:
         """
         # Only what looks like a message is taken for an answer: servers write other lines too.
         read = ends[:ENDS] + ends[-ENDS:] if ends.lstrip()[:1] in (b"{", b"[") else b""
-        for id_ in (*([] if asked is None else [asked]), *map(read_message, _ANY_ID.findall(read))):
+        for id_ in (*([] if asked is None else [asked]), *map(_read_id, _ANY_ID.findall(read))):
             with self._lock:
                 request = next(iter(self._open.get(key_of(id_), ())), None)
             if request is None:
@@ -475,6 +475,14 @@ class Connection:
             return _instead(request, notice)
         _log.error("a message of the server %s: it is withheld, and its request cannot be told", why)
         return b""
+
+
+def _read_id(text: bytes) -> Any:
+    """An id as a message has it; None for text that is no JSON."""
+    try:
+        return read_message(text)
+    except ValueError:
+        return None
 
 
 def is_same(one: Any, other: Any) -> bool:
