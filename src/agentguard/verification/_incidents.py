@@ -438,8 +438,10 @@ class Incidents:
             moved.append(incident)
 
     def _keep_same(self, case: Case, verdict: Verdict, incident: Incident | None) -> None:
-        self._same.pop(case.key, None)
-        self._same[case.key] = _Same(verdict, incident, case.call.session_id, self._number)
+        session, known = case.call.session_id, self._same.pop(case.key, None)
+        # A poll stays one: it does not become another call with retries of its own.
+        is_poll = known is not None and known.session == session and known.asked >= MOST_RETRIES
+        self._same[case.key] = _Same(verdict, incident, session, self._number, MOST_RETRIES if is_poll else 0)
         if len(self._same) > MAX_SAME:
             del self._same[next(iter(self._same))]
 
