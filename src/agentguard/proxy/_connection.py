@@ -139,9 +139,7 @@ class Connection:
         found = _FIRST_ID.match(ends) or _LAST_ID.search(ends[-ENDS:])
         self._guarding.count("messages of the client that were not sent")
         _log.error("a message of the client was not sent to the server: %s", why)
-        return _error(
-            None if found is None else _read_id(found[1]), f"the message was not sent to the server: {why}"
-        )
+        return _error(None if found is None else _read_id(found[1]), f"the message was not sent to the server: {why}")
 
     def _sent_together(self, batch: list[Any]) -> bytes | None:
         """Take note of a batch; one of which a part is refused is not sent at all."""
