@@ -25,7 +25,7 @@ FINDINGS: Sequence[tuple[str, str]] = (
         "What is left on agentdojo are answers that changed because the user changed something in between, by "
         "another tool; on toolbench and swe_agent, tools with 20 to 60 calls that answer in prose for the first "
         "time, or whose results really are cut off now and then. Most of taubench is one genuine change, a tool that "
-        "answers for another shop from some call on, of which a hundred calls are flagged because nobody adopts it. "
+        "answers for another shop from some call on, which the engine follows after some thirty flagged calls. "
         "Bounding all flags by the conformal p-value as blocks are brings them down, and hides a run of bad results "
         "behind its own threshold: not done.",
     ),
@@ -40,14 +40,14 @@ FINDINGS: Sequence[tuple[str, str]] = (
     (
         "After a fault that stayed",
         "Nothing is learned while it lasts, so a tool whose numbers follow the time of day (diurnal_latency) is held "
-        "to levels of half a day ago when it comes right again. Of a tool whose form evolves (evolving) every call is "
-        "flagged until somebody adopts the change, with and without a fault.",
+        "to levels of half a day ago when it comes right again. A tool whose form evolves (evolving) is flagged for "
+        "a few calls after each change, with and without a fault.",
     ),
     (
         "swapped_tool",
         "The misses are tools with no history, or with a history of errors and empty answers only. Another tool's "
         "form is told from the forms that all tools share where the other tool is known; on taubench most misses come "
-        "after the one change that nobody adopted there; a rate of arguments that "
+        "after the one change there; a rate of arguments that "
         "come back over all tools was tried for those that are not, and needs more tools than any one source has.",
     ),
     (
@@ -90,13 +90,13 @@ FINDINGS: Sequence[tuple[str, str]] = (
     (
         "Calibration",
         "About half of the error is in posteriors above .9, where most of the genuine calls belong to a change of "
-        "the tool that lasts and that nobody adopts; most of the rest is in those below .2, which are somewhat too "
+        "the tool that lasts; most of the rest is in those below .2, which are somewhat too "
         "high. To shrink all evidence beyond a few nats made the error smaller by a sixth, and ranked nothing better.",
     ),
     (
         "Speed",
         "The engine updates statistics on every call that the peer does not have: a chart of each number, relations "
-        "between fields, sessions, and a model of the tool's text. The engine computes once what all results of one "
+        "between fields, and sessions. The engine computes once what all results of one "
         "form share. The rest of a 1 KB call is spread over reading, a dozen learned checks, learning, sessions, the "
         "sum and the records; no function stands out. Caching arguments by their key would flatter the benchmark and "
         "keep content. Writing the JSON is the largest part of a 50 KB call, and the floor writes it too; 50 KB of "
