@@ -8,7 +8,7 @@ from haystack.components.agents import Agent
 from haystack.dataclasses import ChatMessage, ToolCall
 from haystack.tools import tool
 
-from agentguard import VerificationEngine
+from agentguard import Guard, VerificationEngine
 from agentguard.integrations.functions import guarded
 
 engine = VerificationEngine()
@@ -32,7 +32,7 @@ class Scripted:
 
 
 @tool
-@guarded(engine, on_block="replace")
+@guarded(Guard(engine, on_block="replace"))
 def parcel(number: Annotated[int, "its number"]) -> str:
     """Where a parcel is."""
     return next(answers)

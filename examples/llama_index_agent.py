@@ -8,7 +8,7 @@ from llama_index.core.llms import ChatMessage, ChatResponse, LLMMetadata, MockLL
 from llama_index.core.llms.function_calling import FunctionCallingLLM
 from llama_index.core.tools import FunctionTool, ToolSelection
 
-from agentguard import VerificationEngine
+from agentguard import Guard, VerificationEngine
 from agentguard.integrations.functions import guarded
 
 engine = VerificationEngine()
@@ -42,7 +42,7 @@ class Scripted(MockLLM, FunctionCallingLLM):
         return [ToolSelection(tool_id=response.raw, tool_name="opening", tool_kwargs={"shop": "Dock 3"})]
 
 
-@guarded(engine, on_block="replace")
+@guarded(Guard(engine, on_block="replace"))
 def opening(shop: str) -> str:
     """When a shop opens."""
     return next(answers)

@@ -5,7 +5,7 @@ import json
 from smolagents import ChatMessage, MessageRole, Model, ToolCallingAgent, tool
 from smolagents.models import ChatMessageToolCall, ChatMessageToolCallFunction
 
-from agentguard import VerificationEngine
+from agentguard import Guard, VerificationEngine
 from agentguard.integrations.functions import guarded
 
 engine = VerificationEngine()
@@ -31,7 +31,7 @@ class Scripted(Model):
 
 
 @tool
-@guarded(engine, on_block="replace")
+@guarded(Guard(engine, on_block="replace"))
 def balance(account: str) -> str:
     """What is on an account.
 

@@ -18,6 +18,7 @@ from rich.console import Console
 from rich.text import Text
 
 from agentguard.errors import ConfigurationError
+from agentguard.guard import Guard
 from agentguard.integrations._extras import needs
 
 try:
@@ -364,7 +365,7 @@ def _watch(engine: VerificationEngine, stage: Stage) -> int:
 def _perform(engine: VerificationEngine, stage: Stage, screen: Screen) -> tuple[list[Judged], str]:
     """Run the agent to its answer; whatever is flagged is decided by a reviewer who knows the truth."""
     model = ScriptedModel()
-    guard = ToolGuardMiddleware(engine, on_flag="review")
+    guard = ToolGuardMiddleware(Guard(engine, on_flag="review"))
     agent: Any = create_agent(model, stage.tools(), middleware=[guard], checkpointer=InMemorySaver())
     config = {"configurable": {"thread_id": "demo"}}
     judged: dict[str, Judged] = {}

@@ -27,7 +27,7 @@ try:
 except ImportError as error:
     raise needs("langgraph", error) from error
 
-from agentguard.guard import Judgement, Outcome, ToolGuard
+from agentguard.guard import Guard, Judgement, Outcome
 from agentguard.guard._guard import is_large
 from agentguard.guard._read_back import Answer, FindCall, rules_of
 from agentguard.guard._wording import lined
@@ -288,7 +288,7 @@ class GuardedCalls:
         clock: seconds, monotonic, for the tools' times.
     """
 
-    def __init__(self, guard: ToolGuard, signer: ReceiptSigner, clock: Callable[[], float] = perf_counter) -> None:
+    def __init__(self, guard: Guard, signer: ReceiptSigner, clock: Callable[[], float] = perf_counter) -> None:
         self.guard = guard
         self.signer = signer
         self._clock = clock
@@ -310,7 +310,7 @@ class GuardedCalls:
             judged = self._judged(seen)
             if self._repeats(call, judged, tries):
                 continue
-            return result if self.guard.policy.shadow else self._acted(call, result, judged)
+            return result if self.guard.shadow else self._acted(call, result, judged)
 
     async def arun(self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[Any]]) -> Any:
         """``run`` for an asynchronous handler; of a large result the work is done in a thread."""
@@ -332,7 +332,7 @@ class GuardedCalls:
             judged = await to_thread(self._judged, seen) if large else self._judged(seen)
             if self._repeats(call, judged, tries):
                 continue
-            if self.guard.policy.shadow:
+            if self.guard.shadow:
                 return result
             if large and judged.is_redacted:
                 return await to_thread(self._acted, call, result, judged)

@@ -7,14 +7,14 @@ result, and where it is to be raised, that is what is raised.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Mapping
-from typing import Any, Literal
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
 
 import orjson
 
-from agentguard.guard import Judgement, OnFlagUnasked, Outcome
-from agentguard.guard._guard import Attempt, CallGuard, OnJudgement, Readers, apart
-from agentguard.guard._wording import FLAG_TEXT, appended
+from agentguard.guard import Guard, Judgement, Outcome
+from agentguard.guard._guard import Attempt, CallGuard, apart
+from agentguard.guard._wording import appended
 from agentguard.integrations._extras import needs
 from agentguard.integrations._latency import stopwatch
 from agentguard.verification import VerificationEngine
@@ -35,44 +35,20 @@ class GuardMiddleware(FunctionMiddleware):
     outside. Tools that run at the provider never come here.
 
     Args:
-        engine: judges the results.
-        tools: names of the tools to guard; None: all.
+        guard: the guard, or an engine for a guard with the default rules.
         session: gives the session of a call; None: the id of the agent's session, where there is one.
-        on_flag: ``annotate`` hands a flagged result on with a line after it that the model reads; ``observe`` hands it
-            on as it is; ``block`` treats it as blocked.
-        on_block: ``replace`` puts a notice in the result's place; ``raise`` ends the run by the framework's
-            ``MiddlewareFailure``, whose cause is ``ResultBlocked``.
-        on_guard_error: when the guard itself fails: ``open`` hands the result on, ``closed`` treats it as blocked.
-        shadow: judge and record, change nothing that the model sees.
-        max_retries: how often a blocked call is made again, for tools whose profile says ``idempotent: true``.
-        on_judgement: is told of every judgement; what it raises is logged and changes nothing.
-        flag_text: the line of ``annotate``, a format string with the fields ``{tool}``, ``{hazard}`` and
-            ``{posterior}``.
-        readers: by the name of a tool, the function that calls it for ``confirm`` and ``against`` of profiles.
 
     Raises:
-        ConfigurationError: for a policy that cannot be used here.
+        ConfigurationError: for a rule of the guard that cannot be acted on here.
     """
 
     def __init__(
         self,
-        engine: VerificationEngine,
+        guard: Guard | VerificationEngine,
         *,
-        tools: Collection[str] | None = None,
         session: Callable[[FunctionInvocationContext], str | None] | None = None,
-        on_flag: OnFlagUnasked = "annotate",
-        on_block: Literal["replace", "raise"] = "replace",
-        on_guard_error: Literal["open", "closed"] = "open",
-        shadow: bool = False,
-        max_retries: int = 0,
-        on_judgement: OnJudgement | None = None,
-        flag_text: str = FLAG_TEXT,
-        readers: Readers | None = None,
     ) -> None:
-        self._guard = CallGuard(
-            engine, tools=tools, on_flag=on_flag, on_block=on_block, on_guard_error=on_guard_error, shadow=shadow,
-            max_retries=max_retries, on_judgement=on_judgement, flag_text=flag_text, readers=readers,
-        )  # fmt: skip
+        self._guard = CallGuard.of(guard, "Agent Framework")
         self._session = _session_of if session is None else session
 
     async def process(self, context: FunctionInvocationContext, call_next: Callable[[], Awaitable[None]]) -> None:
@@ -100,7 +76,7 @@ class GuardMiddleware(FunctionMiddleware):
             return None
         context.metadata["agentguard"] = judgement.as_dict()
         if judgement.action == "replace":
-            if self._guard.policy.on_block == "raise":
+            if self._guard.on_block == "raise":
                 raise MiddlewareFailure(f"the result of {tool!r} was blocked") from self._guard.error(judgement, tool)
             context.result = judgement.notice
         elif judgement.line or judgement.redact:

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from agentguard import _forks as forks
-from agentguard.guard import Outcome, Policy, ToolGuard
+from agentguard.guard import Guard, Outcome
 from agentguard.integrations._extras import needs
 from agentguard.verification import VerificationEngine, VerificationResult
 
@@ -80,7 +80,7 @@ class GuardCallbackHandler(BaseCallbackHandler):
         on_verdict: Callable[[VerificationResult], None] | None = None,
     ) -> None:
         super().__init__()
-        self._guard = ToolGuard(engine, Policy(on_block="raise"), tools)
+        self._guard = Guard(engine, tools=tools, on_block="raise")
         self._raise_on_block = raise_on_block
         self._on_verdict = on_verdict
         # Without it LangChain logs what a handler raises and goes on.

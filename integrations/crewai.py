@@ -11,15 +11,15 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from contextlib import ExitStack
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import uuid4
 
-from agentguard.guard import OnFlagUnasked, Outcome
-from agentguard.guard._guard import CallGuard, OnJudgement, Readers
-from agentguard.guard._wording import FLAG_TEXT, appended, notice_of
+from agentguard.guard import Guard, Outcome
+from agentguard.guard._guard import CallGuard
+from agentguard.guard._wording import appended, notice_of
 from agentguard.integrations._extras import needs
 from agentguard.verification import VerificationEngine
 
@@ -49,18 +49,10 @@ class _Begun(NamedTuple):
 
 
 def guard_crew(
-    engine: VerificationEngine,
+    guard: Guard | VerificationEngine,
     crew: Crew | None = None,
     *,
-    tools: Collection[str] | None = None,
     session: Callable[[ToolCallHookContext], str | None] | None = None,
-    on_flag: OnFlagUnasked = "annotate",
-    on_block: Literal["replace", "raise"] = "replace",
-    on_guard_error: Literal["open", "closed"] = "open",
-    shadow: bool = False,
-    on_judgement: OnJudgement | None = None,
-    flag_text: str = FLAG_TEXT,
-    readers: Readers | None = None,
 ) -> ExitStack:
     """Judge what the tools of a crew, or of all crews and agents, return, before a model sees it.
 
@@ -72,28 +64,14 @@ def guard_crew(
     failure; a result from CrewAI's cache has no latency.
 
     Args:
-        engine: judges the results.
+        guard: the guard, or an engine for a guard with the default rules.
         crew: whose calls to judge; None: those of all crews, and of agents without one.
-        tools: names of the tools to guard, as CrewAI writes them (``look_up``); None: all.
         session: gives the session of a call; None: the id of the crew, or of the agent.
-        on_flag: ``annotate`` hands a flagged result on with a line after it that the model reads; ``observe`` hands it
-            on as it is; ``block`` treats it as blocked.
-        on_block: ``replace`` puts a notice in the result's place; ``raise`` ends the run by CrewAI's ``HookAborted``,
-            whose cause is ``ResultBlocked``.
-        on_guard_error: when the guard itself fails: ``open`` hands the result on, ``closed`` treats it as blocked.
-        shadow: judge and record, change nothing.
-        on_judgement: is told of every judgement; what it raises is logged and changes nothing.
-        flag_text: the line of ``annotate``, a format string with the fields ``{tool}``, ``{hazard}`` and
-            ``{posterior}``.
-        readers: by the name of a tool, the function that calls it for ``confirm`` and ``against`` of profiles.
 
     Raises:
-        ConfigurationError: for a policy that cannot be used here.
+        ConfigurationError: for a rule of the guard that cannot be acted on here.
     """
-    guard = CallGuard(
-        engine, tools=tools, on_flag=on_flag, on_block=on_block, on_guard_error=on_guard_error, shadow=shadow,
-        on_judgement=on_judgement, flag_text=flag_text, readers=readers,
-    )  # fmt: skip
+    calls = CallGuard.of(guard, "CrewAI")
     begun: dict[int, _Begun] = {}  # by the identity of a call's arguments, which are one object before and after it
 
     def before(context: ToolCallHookContext) -> None:
@@ -103,7 +81,7 @@ def guard_crew(
         ended, call = perf_counter(), begun.pop(id(context.tool_input), None)
         raw, shown = context.raw_tool_result, context.tool_result or ""
         other = crew is not None and context.crew is not crew
-        if other or not guard.covers(context.tool_name) or _is_unmade(raw, context.tool_name):
+        if other or not calls.covers(context.tool_name) or _is_unmade(raw, context.tool_name):
             return None
         try:
             said = isinstance(raw, str) and raw.lstrip().startswith(_FAILED)
@@ -111,17 +89,17 @@ def guard_crew(
             took = None if call is None or call.cached else (ended - call.started) * 1000.0
             name = (session or _session_of)(context)
             args, result = dict(context.tool_input), shown if failed else raw
-            judgement = guard.judge(Outcome(context.tool_name, args, result, took, name, uuid4().hex, failed))
+            judgement = calls.judge(Outcome(context.tool_name, args, result, took, name, uuid4().hex, failed))
             if judgement.action != "replace":
                 changed = judgement.shown(shown)
                 changed = appended(changed, judgement.line) if judgement.line else changed
                 return None if changed == shown else str(changed)
             _cache_of(context)("add", output=None)
-            notice, blocked = judgement.notice, guard.error(judgement, context.tool_name)
+            notice, blocked = judgement.notice, calls.error(judgement, context.tool_name)
         except Exception as error:  # CrewAI would swallow it, and hand the result on
             _log.error("guarding a result of %r failed: %s", context.tool_name, type(error).__name__)
-            return None if guard.policy.on_guard_error == "open" or shadow else notice_of(_WITHHELD)
-        if on_block == "raise":
+            return None if calls.on_guard_error == "open" or calls.shadow else notice_of(_WITHHELD)
+        if calls.on_block == "raise":
             raise HookAborted(notice, source="agentguard") from blocked
         return notice
 

@@ -12,10 +12,10 @@ from uuid import uuid4
 import orjson
 
 from agentguard.errors import ConfigurationError, DataError
-from agentguard.guard import Judgement, OnFlagUnasked, Outcome
-from agentguard.guard._guard import Attempt, CallGuard, OnJudgement, Readers
+from agentguard.guard import Guard, Judgement, Outcome
+from agentguard.guard._guard import Attempt, CallGuard
 from agentguard.guard._read_back import UNGUARDED
-from agentguard.guard._wording import FLAG_TEXT, appended
+from agentguard.guard._wording import appended
 from agentguard.integrations._return_types import declare_return_type
 from agentguard.verification import VerificationEngine
 
@@ -29,21 +29,13 @@ Session = str | Callable[[], str | None] | None
 
 
 def guarded(
-    engine: VerificationEngine,
+    guard: Guard | VerificationEngine,
     name: str | None = None,
     *,
     session: Session = None,
-    on_flag: OnFlagUnasked = "annotate",
-    on_block: Literal["raise", "replace"] = "raise",
     generators: Literal["drain", "refuse"] = "drain",
     types: Literal["ignore", "check"] = "ignore",
-    shadow: bool = False,
-    on_guard_error: Literal["open", "closed"] = "open",
-    max_retries: int = 0,
     ignore: Collection[str] = (),
-    on_judgement: OnJudgement | None = None,
-    flag_text: str = FLAG_TEXT,
-    readers: Readers | None = None,
 ) -> Callable[[Function], Function]:
     """Guard what a function returns.
 
@@ -58,25 +50,14 @@ def guarded(
     address) and values of all other types are returned themselves; ``on_judgement`` is told of the verdict on them.
 
     Args:
-        engine: judges the results.
+        guard: the guard, or an engine for a guard with the default rules.
         name: the tool's name; None: the function's.
         session: the session of the calls, or what returns it (asked before each call).
-        on_flag: ``annotate`` returns a flagged result, a text of several words with a line after it for the model;
-            ``observe`` returns every flagged result itself; ``block`` treats it as blocked.
-        on_block: ``raise`` raises ``ResultBlocked``; ``replace`` returns a notice, as text, in the result's place.
         generators: ``drain``, or ``refuse`` to guard functions that return one.
         types: ``check`` declares the function's return annotation as the ``output_schema`` of the tool's profile. A
             profile of yours that has one stands over it, and so does one that is registered later. ``Any``, text that
             may be JSON, and what has no JSON Schema are refused.
-        shadow: judge and record, change nothing.
-        on_guard_error: when the guard itself fails: ``open`` returns the result, ``closed`` treats it as blocked.
-        max_retries: how often a blocked call is made again, for tools whose profile says ``idempotent: true``.
         ignore: names of parameters that are no arguments of the call, such as a framework's run context.
-        on_judgement: is told of every judgement; what it raises is logged and changes nothing.
-        flag_text: the line of ``annotate``, a format string with the fields ``{tool}``, ``{hazard}`` and
-            ``{posterior}``.
-        readers: the functions by which the guard itself reads what ``confirm`` and ``against`` of a profile ask for, by
-            the name of the tool. A guarded one is called without its guard.
 
     Raises:
         ConfigurationError: for arguments that cannot be used, when the function is decorated.
@@ -85,7 +66,7 @@ def guarded(
 
     >>> engine = VerificationEngine()
     >>> _ = engine.register_tool_profile("weather", required_fields=["degrees"], has_network_io=False)
-    >>> @guarded(engine, on_block="replace")
+    >>> @guarded(Guard(engine, on_block="replace"))
     ... def weather(city: str) -> dict[str, float]:
     ...     return {"degrees": 18.0} if city == "London" else {}
     >>> weather("London")
@@ -97,19 +78,16 @@ def guarded(
         raise ConfigurationError(f"generators must be 'drain' or 'refuse', not {generators!r}")
     if types not in ("ignore", "check"):
         raise ConfigurationError(f"types must be 'ignore' or 'check', not {types!r}")
-    guard = CallGuard(
-        engine, on_flag=on_flag, on_block=on_block, on_guard_error=on_guard_error, shadow=shadow,
-        max_retries=max_retries, on_judgement=on_judgement, flag_text=flag_text, readers=readers,
-    )  # fmt: skip
+    calls = CallGuard.of(guard, "a function")
 
     def decorate(function: Function) -> Function:
         is_generator = inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function)
         if is_generator and generators == "refuse":
             raise ConfigurationError(f"{_name_of(function, name)!r} is a generator; guard what consumes it instead")
         if types == "check":
-            declare_return_type(engine, _name_of(function, name), function)
-        call = _GuardedCall(function, _name_of(function, name), guard, session, generators == "drain", ignore)
-        return cast(Function, function if is_generator and shadow else call.wrapper())
+            declare_return_type(calls.engine, _name_of(function, name), function)
+        call = _GuardedCall(function, _name_of(function, name), calls, session, generators == "drain", ignore)
+        return cast(Function, function if is_generator and calls.shadow else call.wrapper())
 
     return decorate
 
@@ -121,7 +99,7 @@ def _name_of(function: object, name: str | None) -> str:
         )
     tool = name or getattr(function, "__name__", None)
     if not isinstance(tool, str):
-        raise ConfigurationError(f"a {type(function).__name__} has no name; give guarded(engine, name=...)")
+        raise ConfigurationError(f"a {type(function).__name__} has no name; give guarded(guard, name=...)")
     return tool
 
 
@@ -167,7 +145,7 @@ class _GuardedCall:
             if inspect.iscoroutine(made):
                 return made, None
             if inspect.isgenerator(made) or inspect.isasyncgen(made):
-                if self._guard.policy.shadow:
+                if self._guard.shadow:
                     return made, None
                 made = self._drained(made)
             return made, described._replace(result=made, execution_time_ms=_milliseconds_since(started))
@@ -186,7 +164,7 @@ class _GuardedCall:
             if inspect.iscoroutine(made):
                 made = await made
             if inspect.isgenerator(made) or inspect.isasyncgen(made):
-                if self._guard.policy.shadow:
+                if self._guard.shadow:
                     return made, None
                 made = await self._drained_async(made) if inspect.isasyncgen(made) else self._drained(made)
             return made, described._replace(result=made, execution_time_ms=_milliseconds_since(started))
@@ -202,7 +180,7 @@ class _GuardedCall:
         if judgement.action != "replace":
             shown = judgement.shown(shown)
             return appended(shown, judgement.line) if judgement.line and _is_to_be_read(shown) else shown
-        if self._guard.policy.on_block == "raise":
+        if self._guard.on_block != "replace":
             raise self._guard.error(judgement, self._tool)
         return judgement.notice
 

@@ -7,14 +7,14 @@ plugins after it and the agents' own ``after_tool_callback`` are not asked about
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from time import perf_counter
-from typing import Any, Literal
+from typing import Any
 from weakref import WeakKeyDictionary
 
-from agentguard.guard import OnFlagUnasked, Outcome
-from agentguard.guard._guard import CallGuard, OnJudgement, Readers
-from agentguard.guard._wording import FLAG_TEXT, appended
+from agentguard.guard import Guard, Outcome
+from agentguard.guard._guard import CallGuard
+from agentguard.guard._wording import appended
 from agentguard.integrations._extras import needs
 from agentguard.verification import VerificationEngine
 
@@ -41,45 +41,21 @@ class GuardPlugin(BasePlugin):
     another's ``before_tool_callback`` could have answered in the tool's place, the latency counts as unknown.
 
     Args:
-        engine: judges the results.
-        tools: names of the tools to guard; None: all.
+        guard: the guard, or an engine for a guard with the default rules.
         session: gives the session of a call; None: the id of ADK's session.
-        on_flag: ``annotate`` hands a flagged result on with a line that the model reads; ``observe`` hands it on as it
-            is; ``block`` treats it as blocked.
-        on_block: ``replace`` puts a notice in the result's place; ``raise`` ends the run by ADK's own ``RuntimeError``,
-            whose cause is ``ResultBlocked``.
-        on_guard_error: when the guard itself fails: ``open`` hands the result on, ``closed`` treats it as blocked.
-        shadow: judge and record, change nothing.
-        max_retries: how often a blocked call is made again, for tools whose profile says ``idempotent: true``.
-        on_judgement: is told of every judgement; what it raises is logged and changes nothing.
-        flag_text: the line of ``annotate``, a format string with the fields ``{tool}``, ``{hazard}`` and
-            ``{posterior}``.
-        readers: by the name of a tool, the function that calls it for ``confirm`` and ``against`` of profiles.
 
     Raises:
-        ConfigurationError: for a policy that cannot be used here.
+        ConfigurationError: for a rule of the guard that cannot be acted on here.
     """
 
     def __init__(
         self,
-        engine: VerificationEngine,
+        guard: Guard | VerificationEngine,
         *,
-        tools: Collection[str] | None = None,
         session: Callable[[ToolContext], str | None] | None = None,
-        on_flag: OnFlagUnasked = "annotate",
-        on_block: Literal["replace", "raise"] = "replace",
-        on_guard_error: Literal["open", "closed"] = "open",
-        shadow: bool = False,
-        max_retries: int = 0,
-        on_judgement: OnJudgement | None = None,
-        flag_text: str = FLAG_TEXT,
-        readers: Readers | None = None,
     ) -> None:
         super().__init__(name="agentguard")
-        self._guard = CallGuard(
-            engine, tools=tools, on_flag=on_flag, on_block=on_block, on_guard_error=on_guard_error, shadow=shadow,
-            max_retries=max_retries, on_judgement=on_judgement, flag_text=flag_text, readers=readers,
-        )  # fmt: skip
+        self._guard = CallGuard.of(guard, "Google ADK")
         self._session = session
         # When the calls under way began; None: the tool raised, and what there is now is another's answer.
         self._began: WeakKeyDictionary[ToolContext, float | None] = WeakKeyDictionary()
@@ -114,7 +90,7 @@ class GuardPlugin(BasePlugin):
             outcome = outcome._replace(result=result, execution_time_ms=took, is_error=_is_failure(result))
             judgement = await self._guard.judge_async(outcome)
         if judgement.action == "replace":
-            if self._guard.policy.on_block == "raise":
+            if self._guard.on_block == "raise":
                 raise self._guard.error(judgement, tool.name)
             return {"error": judgement.notice}
         if made == 1 and not judgement.line and not judgement.redact:

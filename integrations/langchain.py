@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection
-from typing import Any, Literal
+from collections.abc import Awaitable, Callable
+from typing import Any, get_args
 
 from agentguard.integrations._extras import needs
 
@@ -16,8 +16,8 @@ try:
 except ImportError as error:
     raise needs("langchain", error) from error
 
-from agentguard.guard import Artifacts, OnFlag, Policy, ToolGuard
-from agentguard.guard._wording import FLAG_TEXT
+from agentguard.guard import Guard, OnFlag
+from agentguard.guard._guard import OnBlock
 from agentguard.integrations._messages import blocked_in, messages_of
 from agentguard.integrations._tool_calls import GuardedCalls
 from agentguard.integrations.receipts import receipt_signer
@@ -41,48 +41,24 @@ class ToolGuardMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
     exception) are not judged. Tools of the provider and structured output never come here.
 
     Args:
-        engine: judges the results.
-        tools: names of the tools to guard; None: all.
-        on_flag: ``annotate`` hands a flagged result on with a line after it that the model reads; ``observe`` hands it
-            on as it is; ``review`` asks a person about all flagged results of a turn by one interrupt (see
-            ``ReviewNode``; needs a checkpointer); ``block`` blocks it.
-        on_block: ``replace`` lets the agent go on with the notice. ``end`` ends the run before the model is called
-            again; the notice stays in the messages. ``raise`` raises ``ResultBlocked`` out of the run: before the
-            model is called again, where no error handling of a tool node can turn it into a message, and after all
-            tools of the turn have finished. Resuming the thread raises again; a new message of the user goes on.
-        max_retries: how often a blocked call is made again, for tools whose profile says ``idempotent: true``.
-        on_guard_error: when the guard itself fails: ``open`` hands the result on, ``closed`` withholds it.
-        shadow: judge, learn and emit events; hand on every result as it is, unstamped and unsigned.
+        guard: the guard, or an engine for a guard with the default rules. ``review`` asks a person about all flagged
+            results of a turn by one interrupt (see ``ReviewNode``; needs a checkpointer). ``end`` ends the run before
+            the model is called again; the notice stays in the messages. ``raise`` raises ``ResultBlocked`` out of the
+            run: before the model is called again, where no error handling of a tool node can turn it into a message,
+            and after all tools of the turn have finished. Resuming the thread raises again; a new message of the user
+            goes on. In shadow mode results are unstamped and unsigned.
         signer: signs what the model is shown; None: ``receipt_signer()``.
-        flag_text: the line of ``annotate``, a format string with the fields ``{tool}``, ``{hazard}`` and
-            ``{posterior}``.
-        artifacts: ``judge`` judges the artifact of a message too, as the result of a tool ``<tool>#artifact``, and the
-            worse verdict acts on both; ``ignore`` leaves it unjudged, and the verdict says so.
 
     Raises:
         ConfigurationError: for a value that is not one of these.
     """
 
-    def __init__(
-        self,
-        engine: VerificationEngine,
-        *,
-        tools: Collection[str] | None = None,
-        on_flag: OnFlag = "annotate",
-        on_block: Literal["replace", "raise", "end"] = "replace",
-        max_retries: int = 0,
-        on_guard_error: Literal["open", "closed"] = "open",
-        shadow: bool = False,
-        signer: ReceiptSigner | None = None,
-        flag_text: str = FLAG_TEXT,
-        artifacts: Artifacts = "ignore",
-    ) -> None:
+    def __init__(self, guard: Guard | VerificationEngine, *, signer: ReceiptSigner | None = None) -> None:
         super().__init__()
         signer = receipt_signer() if signer is None else signer
-        policy = Policy(on_flag, on_block, on_guard_error, shadow, max_retries, flag_text, artifacts)
-        self.guard: ToolGuard = ToolGuard(engine, policy, tools)
+        self.guard = Guard.of(guard, "an agent", on_flag=get_args(OnFlag), on_block=get_args(OnBlock))
         self._calls = GuardedCalls(self.guard, signer)
-        self._review = ReviewNode(engine, signer=signer)
+        self._review = ReviewNode(self.guard.engine, signer=signer)
 
     def wrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], ToolMessage | Command[Any]]
@@ -119,14 +95,13 @@ class ToolGuardMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         return self.after_agent(state, runtime)
 
     def _stops(self, state: AgentState[Any]) -> bool:
-        policy = self.guard.policy
-        if policy.on_block == "replace" or policy.shadow:
+        guard = self.guard
+        if guard.on_block in (None, "replace") or guard.shadow:
             return False
         blocked = blocked_in(messages_of(state, "messages"))
-        if blocked is not None and policy.on_block == "raise":
+        if blocked is not None and guard.on_block == "raise":
             raise blocked
         return blocked is not None
 
     def _reviewed(self, state: AgentState[Any]) -> dict[str, Any] | None:
-        policy = self.guard.policy
-        return self._review(state) if policy.on_flag == "review" and not policy.shadow else None
+        return self._review(state) if self.guard.on_flag == "review" and not self.guard.shadow else None

@@ -21,8 +21,9 @@ try:
 except ImportError as error:
     raise needs("langgraph", error) from error
 
-from agentguard.guard import Artifacts, Judgement, OnFlagUnasked, Outcome, Policy, ToolGuard
-from agentguard.guard._wording import FLAG_TEXT, blocked, flag_line, instead_of_again, lined, notice_of
+from agentguard.guard import Guard, Judgement, Outcome
+from agentguard.guard._guard import OnBlock
+from agentguard.guard._wording import blocked, flag_line, instead_of_again, lined, notice_of
 from agentguard.integrations._messages import (
     blocked_in,
     content_value,
@@ -70,22 +71,15 @@ class GuardNode:
     choose the next node.
 
     Args:
-        engine: judges what was not judged.
-        tools: names of the tools to guard; None: all.
-        on_flag: ``annotate`` puts a line after a flagged result, for the model, and leaves it to the routing (to a
-            ``ReviewNode``, say, whose approval takes the line away); ``observe`` adds none; ``block`` blocks it.
-        on_block: ``replace`` puts a notice in the result's place; ``raise`` raises ``ResultBlocked`` out of the run.
-        on_guard_error: when the guard itself fails: ``open`` hands the result on, ``closed`` withholds it.
-        shadow: judge, learn, emit events and stamp; change no content, and let what was judged here pass as accepted.
+        guard: the guard, or an engine for a guard with the default rules; it judges what was not judged. The line of
+            ``annotate`` is taken away by the approval of a ``ReviewNode``. In shadow mode messages are stamped, and
+            what was judged here passes as accepted.
         require_receipts: block also what no guard saw executed, and what could not be signed. For graphs in which all
             tools are guarded.
         max_age: receipts older than so many seconds have expired, and those of a later time than now, but for a minute,
             are from the future; None: when they were issued is not looked at.
         signer: as the guard's that executed the calls; None: ``receipt_signer()``.
         messages_key: the state's messages, whose reducer must replace by id, as ``add_messages`` does.
-        flag_text: the line of ``annotate``, as in ``Policy``.
-        artifacts: ``judge`` judges the artifact of a message too, as the result of a tool ``<tool>#artifact``, and the
-            worse verdict acts on both; ``ignore`` leaves it unjudged, and the verdict says so.
 
     Raises:
         ConfigurationError: for a value that is not one of these; on a call, for messages without an id.
@@ -93,26 +87,14 @@ class GuardNode:
 
     def __init__(
         self,
-        engine: VerificationEngine,
+        guard: Guard | VerificationEngine,
         *,
-        tools: Collection[str] | None = None,
-        on_flag: OnFlagUnasked = "annotate",
-        on_block: Literal["replace", "raise"] = "replace",
-        on_guard_error: Literal["open", "closed"] = "open",
-        shadow: bool = False,
         require_receipts: bool = False,
         max_age: float | None = None,
         signer: ReceiptSigner | None = None,
         messages_key: str = "messages",
-        flag_text: str = FLAG_TEXT,
-        artifacts: Artifacts = "ignore",
     ) -> None:
-        policy = Policy(on_flag, on_block, on_guard_error, shadow, flag_text=flag_text, artifacts=artifacts)
-        if policy.on_flag == "review":
-            raise ConfigurationError("on_flag='review' is not for GuardNode: route 'flag' to a ReviewNode")
-        if policy.on_block == "end":
-            raise ConfigurationError("on_block='end' is not for GuardNode: route 'block' to END by route_by_verdict")
-        self.guard: ToolGuard = ToolGuard(engine, policy, tools)
+        self.guard = Guard.of(guard, "GuardNode: route_by_verdict leads to a ReviewNode or to END")
         if max_age is not None and not (isinstance(max_age, (int, float)) and -inf < max_age < inf):
             raise ConfigurationError(f"max_age must be a finite number of seconds, or None, not {max_age!r}")
         self.require_receipts = require_receipts
@@ -139,7 +121,7 @@ class GuardNode:
             writer(event_of(stamp))
             verdicts[answer.call_id] = {key: value for key, value in stamp.items() if key != "receipt"}
             shown.append(self._shown(answer, stamp, notice, session))
-        stops = self.guard.policy.on_block == "raise" and not self.guard.policy.shadow
+        stops = self.guard.on_block == "raise" and not self.guard.shadow
         if stops and (error := blocked_in(shown)) is not None:
             raise error
         return {self.messages_key: shown, "verdicts": verdicts}
@@ -161,14 +143,14 @@ class GuardNode:
         return {**stamp, "verdict": "unjudged", "action": "pass", "reason": reason, **_named(answer)}, None
 
     def _of_another(self, answer: ToolAnswer, stamp: dict[str, Any]) -> Found:
-        """This guard's policy applied to another guard's verdict."""
+        """This guard's rules applied to another guard's verdict."""
         hazard, posterior = str(stamp.get("hazard") or stamp.get("reason")), float(stamp["posterior"])
         if stamp["action"] == "replace":
             stamp.pop("line", None)
             instead = instead_of_again(self.guard.engine.profile_of(answer.tool))
             return stamp, notice_of(blocked(answer.tool, hazard, posterior), int(stamp.get("asked", 0)), instead)
         if stamp["action"] == "annotate" and "line" not in stamp:
-            stamp["line"] = flag_line(self.guard.policy.flag_text, answer.tool, hazard, posterior)
+            stamp["line"] = flag_line(self.guard.flag_text, answer.tool, hazard, posterior)
         return stamp, None
 
     def _judged(self, answer: ToolAnswer, stamp: Mapping[str, Any], session: str | None) -> Found:
@@ -232,16 +214,7 @@ AsyncWrapper = Callable[[ToolCallRequest, Callable[[ToolCallRequest], Awaitable[
 
 
 def guard_wrappers(
-    engine: VerificationEngine,
-    *,
-    tools: Collection[str] | None = None,
-    on_flag: OnFlagUnasked = "annotate",
-    max_retries: int = 0,
-    on_guard_error: OnError = "open",
-    shadow: bool = False,
-    signer: ReceiptSigner | None = None,
-    flag_text: str = FLAG_TEXT,
-    artifacts: Artifacts = "ignore",
+    guard: Guard | VerificationEngine, *, signer: ReceiptSigner | None = None
 ) -> tuple[Wrapper, AsyncWrapper]:
     """``(wrap_tool_call, awrap_tool_call)`` for any ``ToolNode``; give it both.
 
@@ -250,23 +223,13 @@ def guard_wrappers(
     resumption): ``GuardedToolNode`` and ``GuardNode`` can stop, ``ReviewNode`` asks.
 
     Args:
-        engine: judges the results.
-        tools: names of the tools to guard; None: all.
-        on_flag: ``annotate`` hands a flagged result on with a line after it that the model reads, ``observe`` hands it
-            on as it is, ``block`` blocks it.
-        max_retries: how often a blocked call is made again, for tools whose profile says ``idempotent: true``.
-        on_guard_error: when the guard itself fails: ``open`` hands the result on, ``closed`` withholds it.
-        shadow: judge, learn and emit events; hand on every result as it is.
+        guard: the guard, or an engine for a guard with the default rules.
         signer: signs what the model is shown; None: ``receipt_signer()``.
-        flag_text: the line of ``annotate``, as in ``Policy``.
-        artifacts: ``judge`` judges the artifact of a message too, as the result of a tool ``<tool>#artifact``, and the
-            worse verdict acts on both; ``ignore`` leaves it unjudged, and the verdict says so.
 
     Raises:
         ConfigurationError: for a value that is not one of these.
     """
-    policy = Policy(on_flag, "replace", on_guard_error, shadow, max_retries, flag_text, artifacts)
-    calls = _calls(engine, policy, tools, signer)
+    calls = _calls(guard, signer, on_block=["replace"])
     return calls.run, calls.arun
 
 
@@ -275,11 +238,9 @@ class GuardedToolNode(ToolNode):
 
     Args:
         tools: the tools to execute, as for ``ToolNode``.
-        engine: judges the results.
-        guarded: names of the tools to guard; None: all.
-        on_block: ``replace`` puts a notice in the result's place; ``raise`` raises ``ResultBlocked`` out of the node
-            once all its calls are done, whatever ``handle_tool_errors`` says.
-        on_flag, max_retries, on_guard_error, shadow, signer, flag_text, artifacts: as for ``guard_wrappers``.
+        guard: the guard, or an engine for a guard with the default rules. ``raise`` raises ``ResultBlocked`` out of the
+            node once all its calls are done, whatever ``handle_tool_errors`` says.
+        signer: as for ``guard_wrappers``.
         wrap_tool_call, awrap_tool_call: wrappers of your own, as for ``ToolNode``. The guard is around them: it judges
             what the tool returned the last time that they called it, or what they answer in its place, blocks what
             they hand on, and makes a call again through them. With ``wrap_tool_call`` alone asynchronous runs go
@@ -294,26 +255,17 @@ class GuardedToolNode(ToolNode):
     def __init__(
         self,
         tools: Sequence[BaseTool | Callable[..., Any]],
-        engine: VerificationEngine,
+        guard: Guard | VerificationEngine,
         *,
-        guarded: Collection[str] | None = None,
-        on_flag: OnFlagUnasked = "annotate",
-        on_block: Literal["replace", "raise"] = "replace",
-        max_retries: int = 0,
-        on_guard_error: OnError = "open",
-        shadow: bool = False,
         signer: ReceiptSigner | None = None,
-        flag_text: str = FLAG_TEXT,
-        artifacts: Artifacts = "ignore",
         wrap_tool_call: Wrapper | None = None,
         awrap_tool_call: AsyncWrapper | None = None,
         **node: Any,
     ) -> None:
-        policy = Policy(on_flag, on_block, on_guard_error, shadow, max_retries, flag_text, artifacts)
-        calls = _calls(engine, policy, guarded, signer)
+        calls = _calls(guard, signer)
         wrap, awrap = _around(calls, wrap_tool_call, awrap_tool_call)
         super().__init__(tools, wrap_tool_call=wrap, awrap_tool_call=awrap, **node)
-        self._raises = on_block == "raise" and not shadow
+        self._raises = calls.guard.on_block == "raise" and not calls.guard.shadow
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """Execute the calls, verify the results."""
@@ -353,10 +305,9 @@ def _around(
 
 
 def _calls(
-    engine: VerificationEngine, policy: Policy, tools: Collection[str] | None, signer: ReceiptSigner | None
+    guard: Guard | VerificationEngine,
+    signer: ReceiptSigner | None,
+    on_block: Collection[OnBlock] = ("replace", "raise"),
 ) -> GuardedCalls:
-    if policy.on_flag == "review":
-        raise ConfigurationError("on_flag='review' is not for a tool node: let route_by_verdict lead to a ReviewNode")
-    if policy.on_block == "end":
-        raise ConfigurationError("on_block='end' is not for a tool node: route 'block' to END by route_by_verdict")
-    return GuardedCalls(ToolGuard(engine, policy, tools), receipt_signer() if signer is None else signer)
+    where = "a tool node: route_by_verdict leads to a ReviewNode or to END"
+    return GuardedCalls(Guard.of(guard, where, on_block=on_block), receipt_signer() if signer is None else signer)

@@ -9,12 +9,12 @@ which is therefore left as it is there.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Mapping
-from typing import Any, Literal
+from collections.abc import Callable, Mapping
+from typing import Any
 
-from agentguard.guard import Judgement, OnFlagUnasked, Outcome
-from agentguard.guard._guard import CallGuard, OnJudgement, Readers, apart
-from agentguard.guard._wording import FLAG_TEXT, notice_of
+from agentguard.guard import Guard, Judgement, Outcome
+from agentguard.guard._guard import CallGuard, apart
+from agentguard.guard._wording import notice_of
 from agentguard.integrations._extras import needs
 from agentguard.verification import VerificationEngine
 
@@ -40,42 +40,23 @@ class GuardLogger(CustomLogger):
 
     Args:
         engine: judges the results; proxies with several workers share what it learns by a store.
-        tools: names of the tools to guard, as the servers have them; None: all.
         server_prefix: call tools ``server-tool``, for servers that have tools of the same name.
         session: gives the session of a call from what LiteLLM tells its callbacks; None: the ``mcp-session-id`` of the
             client, else LiteLLM's trace id.
-        on_flag: ``annotate`` hands a flagged answer on with a line after it that the model reads; ``observe`` hands it
-            on as it is; ``block`` treats it as blocked.
-        on_guard_error: when the guard itself fails: ``open`` hands the answer on, ``closed`` treats it as blocked.
-        shadow: judge and record, change nothing.
-        on_judgement: is told of every judgement; what it raises is logged and changes nothing.
-        flag_text: the line of ``annotate``, a format string with the fields ``{tool}``, ``{hazard}`` and
-            ``{posterior}``.
-        readers: by the name of a tool, the function that calls it for ``confirm`` and ``against`` of profiles.
 
     Raises:
-        ConfigurationError: for a policy that cannot be used here.
+        ConfigurationError: for a rule of the guard that cannot be acted on here.
     """
 
     def __init__(
         self,
-        engine: VerificationEngine,
+        guard: Guard | VerificationEngine,
         *,
-        tools: Collection[str] | None = None,
         server_prefix: bool = False,
         session: Callable[[Mapping[str, Any]], str | None] | None = None,
-        on_flag: OnFlagUnasked = "annotate",
-        on_guard_error: Literal["open", "closed"] = "open",
-        shadow: bool = False,
-        on_judgement: OnJudgement | None = None,
-        flag_text: str = FLAG_TEXT,
-        readers: Readers | None = None,
     ) -> None:
         super().__init__()
-        self._guard = CallGuard(
-            engine, tools=tools, on_flag=on_flag, on_guard_error=on_guard_error, shadow=shadow,
-            on_judgement=on_judgement, flag_text=flag_text, readers=readers,
-        )  # fmt: skip
+        self._guard = CallGuard.of(guard, "LiteLLM", on_block=["replace"])
         self._prefixed, self._session = server_prefix, session
 
     async def async_post_mcp_tool_call_hook(
@@ -92,7 +73,7 @@ class GuardLogger(CustomLogger):
             return await self._judged(tool, call, kwargs, response_obj, (end_time - start_time).total_seconds())
         except Exception as error:  # LiteLLM would swallow it, and hand the answer on
             _log.error("guarding an answer of %r failed: %s", tool, type(error).__name__)
-            if self._guard.policy.on_guard_error == "open" or self._guard.policy.shadow:
+            if self._guard.on_guard_error == "open" or self._guard.shadow:
                 return None
             return _notice(response_obj, notice_of(f"The result of {tool!r} could not be verified and was withheld."))
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable
 from time import perf_counter
-from typing import Any, Literal
+from typing import Any
 
-from agentguard.guard import Judgement, OnFlagUnasked, Outcome
-from agentguard.guard._guard import Attempt, CallGuard, OnJudgement, Readers, apart
+from agentguard.guard import Guard, Judgement, Outcome
+from agentguard.guard._guard import Attempt, CallGuard, apart
 from agentguard.guard._read_back import Answer, Call
-from agentguard.guard._wording import FLAG_TEXT, lined
+from agentguard.guard._wording import lined
 from agentguard.integrations._extras import needs
 from agentguard.integrations._mcp_content import result_of, without_random_ids, without_redacted
 from agentguard.verification import VerificationEngine
@@ -39,46 +39,22 @@ class MCPGuardInterceptor:
     in ``_meta`` of both.
 
     Args:
-        engine: judges the results.
-        tools: names of the tools to guard; None: all.
+        guard: the guard, or an engine for a guard with the default rules.
         tool_name_prefix: call tools ``server_tool``, for servers that have tools of the same name.
         session: gives the session of a request; None: the LangGraph thread, where there is one.
-        on_flag: ``annotate`` hands a flagged result on with a line after it that the model reads; ``observe`` hands it
-            on with its verdict in ``_meta`` alone; ``block`` treats it as blocked.
-        on_block: ``replace`` puts a notice in the result's place; ``raise`` raises ``ResultBlocked``.
-        on_guard_error: when the guard itself fails: ``open`` hands the result on, ``closed`` treats it as blocked.
-        shadow: judge and record, change nothing.
-        max_retries: how often a blocked call is made again, for tools whose profile says ``idempotent: true``.
-        on_judgement: is told of every judgement; what it raises is logged and changes nothing.
-        flag_text: the line of ``annotate``, a format string with the fields ``{tool}``, ``{hazard}`` and
-            ``{posterior}``.
-        readers: by the name of a tool, the function that calls it for ``confirm`` and ``against`` of profiles; tools of
-            the server that is called need none.
 
     Raises:
-        ConfigurationError: for a policy that cannot be used here.
+        ConfigurationError: for a rule of the guard that cannot be acted on here.
     """
 
     def __init__(
         self,
-        engine: VerificationEngine,
+        guard: Guard | VerificationEngine,
         *,
-        tools: Collection[str] | None = None,
         tool_name_prefix: bool = False,
         session: Callable[[MCPToolCallRequest], str | None] | None = None,
-        on_flag: OnFlagUnasked = "annotate",
-        on_block: Literal["replace", "raise"] = "replace",
-        on_guard_error: Literal["open", "closed"] = "open",
-        shadow: bool = False,
-        max_retries: int = 0,
-        on_judgement: OnJudgement | None = None,
-        flag_text: str = FLAG_TEXT,
-        readers: Readers | None = None,
     ) -> None:
-        self._guard = CallGuard(
-            engine, tools=tools, on_flag=on_flag, on_block=on_block, on_guard_error=on_guard_error, shadow=shadow,
-            max_retries=max_retries, on_judgement=on_judgement, flag_text=flag_text, readers=readers,
-        )  # fmt: skip
+        self._guard = CallGuard.of(guard, "an MCP client")
         self._prefixed = tool_name_prefix
         self._session = _thread_of if session is None else session
 
@@ -126,7 +102,7 @@ class MCPGuardInterceptor:
         answer, judgement = await self._guard.settle_async(attempt)
         if judgement is None or (judgement.action == "pass" and not judgement.redact):
             return answer
-        if judgement.action == "replace" and self._guard.policy.on_block == "raise":
+        if judgement.action == "replace" and self._guard.on_block == "raise":
             raise self._guard.error(judgement, tool)
         return await apart(_marked, answer, judgement, about=answer if judgement.redact else None)
 

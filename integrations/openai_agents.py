@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import copy
 import logging
-from collections.abc import Awaitable, Callable, Collection
-from typing import Any, Literal, TypeVar
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
 
 import orjson
 
 from agentguard.errors import ConfigurationError
-from agentguard.guard import OnFlagUnasked, Outcome
-from agentguard.guard._guard import Attempt, CallGuard, OnJudgement, Readers
-from agentguard.guard._wording import FLAG_TEXT, appended
+from agentguard.guard import Guard, Outcome
+from agentguard.guard._guard import Attempt, CallGuard
+from agentguard.guard._wording import appended
 from agentguard.integrations._extras import needs
 from agentguard.integrations._latency import stopwatch
 from agentguard.verification import VerificationEngine
@@ -49,17 +49,9 @@ Session = Callable[[ToolContext[Any]], str | None]
 
 def guard_tool(
     tool: FunctionTool,
-    engine: VerificationEngine,
+    guard: Guard | VerificationEngine,
     *,
     session: Session | None = None,
-    on_flag: OnFlagUnasked = "annotate",
-    on_block: Literal["replace", "raise"] = "replace",
-    on_guard_error: Literal["open", "closed"] = "open",
-    shadow: bool = False,
-    max_retries: int = 0,
-    on_judgement: OnJudgement | None = None,
-    flag_text: str = FLAG_TEXT,
-    readers: Readers | None = None,
 ) -> FunctionTool:
     """A copy of a function tool whose results are judged; the tool itself stays as it is.
 
@@ -71,47 +63,23 @@ def guard_tool(
 
     Args:
         tool: a function tool.
-        engine: judges the results.
+        guard: the guard, or an engine for a guard with the default rules.
         session: gives the session of a call; None: the run's ``group_id``, where there is one.
-        on_flag: ``annotate`` puts a line after a flagged result, for the model: the result is handed on as the text
-            that the SDK would make of it, or with one more ``ToolOutputText`` where it is such outputs. ``observe``
-            hands it on itself; ``block`` treats it as blocked.
-        on_block: ``replace`` rejects the content, so that the model reads a notice in its place; ``raise`` ends the
-            run with the SDK's ``ToolOutputGuardrailTripwireTriggered``.
-        on_guard_error: when the guard itself fails: ``open`` hands the result on, ``closed`` treats it as blocked.
-        shadow: judge and record, change nothing that the model or the tools see.
-        max_retries: how often a blocked call is made again, for tools whose profile says ``idempotent: true``.
-        on_judgement: is told of every judgement; what it raises is logged and changes nothing.
-        flag_text: the line of ``annotate``, a format string with the fields ``{tool}``, ``{hazard}`` and
-            ``{posterior}``.
-        readers: by the name of a tool, the function that calls it for ``confirm`` and ``against`` of profiles.
 
     Raises:
-        ConfigurationError: for a policy that cannot be used here, or an agent as a tool.
+        ConfigurationError: for a rule of the guard that cannot be acted on here, or an agent as a tool.
     """
-    guard = CallGuard(
-        engine, on_flag=on_flag, on_block=on_block, on_guard_error=on_guard_error, shadow=shadow,
-        max_retries=max_retries, on_judgement=on_judgement, flag_text=flag_text, readers=readers,
-    )  # fmt: skip
+    calls = CallGuard.of(guard, "the Agents SDK")
     if _is_agent(tool):
         raise ConfigurationError(f"{tool.name!r} is an agent; guard the tools of that agent instead")
-    return _guarded(tool, guard, session or _group_of)
+    return _guarded(tool, calls, session or _group_of)
 
 
 def guard_agent(
     agent: Agent[Context],
-    engine: VerificationEngine,
+    guard: Guard | VerificationEngine,
     *,
-    tools: Collection[str] | None = None,
     session: Session | None = None,
-    on_flag: OnFlagUnasked = "annotate",
-    on_block: Literal["replace", "raise"] = "replace",
-    on_guard_error: Literal["open", "closed"] = "open",
-    shadow: bool = False,
-    max_retries: int = 0,
-    on_judgement: OnJudgement | None = None,
-    flag_text: str = FLAG_TEXT,
-    readers: Readers | None = None,
 ) -> Agent[Context]:
     """A clone of an agent whose function tools are guarded; see ``guard_tool`` for the arguments and what they do.
 
@@ -120,30 +88,18 @@ def guard_agent(
 
     Args:
         agent: the agent.
-        engine: judges the results.
-        tools: names of the tools to guard; None: all function tools of the agent.
+        guard: the guard, or an engine for a guard with the default rules.
         session: as for ``guard_tool``, and so are all that follow.
-        on_flag: what to do with a flagged result.
-        on_block: what to do with a blocked one.
-        on_guard_error: what to do when the guard itself fails.
-        shadow: judge and record only.
-        max_retries: how often a blocked call is made again.
-        on_judgement: is told of every judgement.
-        flag_text: the line after a flagged result.
-        readers: what calls the tools that profiles have read back.
 
     Raises:
-        ConfigurationError: for a policy that cannot be used here.
+        ConfigurationError: for a rule of the guard that cannot be acted on here.
     """
-    guard = CallGuard(
-        engine, tools=tools, on_flag=on_flag, on_block=on_block, on_guard_error=on_guard_error, shadow=shadow,
-        max_retries=max_retries, on_judgement=on_judgement, flag_text=flag_text, readers=readers,
-    )  # fmt: skip
+    calls = CallGuard.of(guard, "the Agents SDK")
     if agent.mcp_servers:
         _log.warning("the tools of %d MCP servers of agent %r are not guarded", len(agent.mcp_servers), agent.name)
     made: list[Tool] = [
-        _guarded(tool, guard, session or _group_of)
-        if isinstance(tool, FunctionTool) and guard.covers(tool.name) and not _is_agent(tool)
+        _guarded(tool, calls, session or _group_of)
+        if isinstance(tool, FunctionTool) and calls.covers(tool.name) and not _is_agent(tool)
         else tool
         for tool in agent.tools
     ]
@@ -222,7 +178,7 @@ def _guardrail(guard: CallGuard) -> ToolOutputGuardrail[Any]:
             return ToolGuardrailFunctionOutput.allow()
         if judgement.action != "replace":
             return ToolGuardrailFunctionOutput.allow(judgement.as_dict())
-        if guard.policy.on_block == "raise":
+        if guard.on_block == "raise":
             return ToolGuardrailFunctionOutput.raise_exception(judgement.as_dict())
         return ToolGuardrailFunctionOutput.reject_content(judgement.notice, judgement.as_dict())
 

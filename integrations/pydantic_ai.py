@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from functools import wraps
 from inspect import iscoroutinefunction
 from time import perf_counter
-from typing import Any, Literal
+from typing import Any
 
-from agentguard.guard import Judgement, OnFlagUnasked, Outcome
-from agentguard.guard._guard import Attempt, CallGuard, OnJudgement, Readers
-from agentguard.guard._wording import FLAG_TEXT, appended
+from agentguard.guard import Guard, Judgement, Outcome
+from agentguard.guard._guard import Attempt, CallGuard
+from agentguard.guard._wording import appended
 from agentguard.integrations._extras import needs
 from agentguard.verification import VerificationEngine
 
@@ -62,44 +62,20 @@ class GuardCapability(AbstractCapability[Any]):
     ``ToolReturn`` is judged.
 
     Args:
-        engine: judges the results.
-        tools: names of the tools to guard; None: all.
+        guard: the guard, or an engine for a guard with the default rules.
         session: gives the session of a call; None: the run's ``conversation_id``.
-        on_flag: ``annotate`` hands a flagged result on with a line for the model, ``observe`` without, ``block`` treats
-            it as blocked.
-        on_block: ``replace`` raises ``ToolFailed`` for the model to read; ``raise`` raises ``ResultBlocked`` out of
-            the run.
-        on_guard_error: when the guard itself fails: ``open`` hands the result on, ``closed`` treats it as blocked.
-        shadow: judge and record, change nothing.
-        max_retries: how often a blocked call is made again, for tools whose profile says ``idempotent: true``.
-        on_judgement: is told of every judgement; what it raises is logged and changes nothing.
-        flag_text: the line of ``annotate``, a format string with the fields ``{tool}``, ``{hazard}`` and
-            ``{posterior}``.
-        readers: by the name of a tool, the function that calls it for ``confirm`` and ``against`` of profiles.
 
     Raises:
-        ConfigurationError: for a policy that cannot be used here.
+        ConfigurationError: for a rule of the guard that cannot be acted on here.
     """
 
     def __init__(
         self,
-        engine: VerificationEngine,
+        guard: Guard | VerificationEngine,
         *,
-        tools: Collection[str] | None = None,
         session: Callable[[RunContext[Any]], str | None] | None = None,
-        on_flag: OnFlagUnasked = "annotate",
-        on_block: Literal["replace", "raise"] = "replace",
-        on_guard_error: Literal["open", "closed"] = "open",
-        shadow: bool = False,
-        max_retries: int = 0,
-        on_judgement: OnJudgement | None = None,
-        flag_text: str = FLAG_TEXT,
-        readers: Readers | None = None,
     ) -> None:
-        self._guard = CallGuard(
-            engine, tools=tools, on_flag=on_flag, on_block=on_block, on_guard_error=on_guard_error, shadow=shadow,
-            max_retries=max_retries, on_judgement=on_judgement, flag_text=flag_text, readers=readers,
-        )  # fmt: skip
+        self._guard = CallGuard.of(guard, "pydantic-ai")
         self._session = session
 
     @classmethod
@@ -166,7 +142,7 @@ class GuardCapability(AbstractCapability[Any]):
             return give()
         if judgement.action != "replace":
             return await _handed_on(give, judgement)
-        if self._guard.policy.on_block == "raise":
+        if self._guard.on_block == "raise":
             raise self._guard.error(judgement, tool)
         raise ToolFailed(judgement.notice)
 

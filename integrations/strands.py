@@ -7,14 +7,13 @@ when Strands asks again, and that ends the run.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from agentguard.errors import ResultBlocked
-from agentguard.guard import Judgement, OnFlagUnasked, Outcome
-from agentguard.guard._guard import CallGuard, OnJudgement, Readers, apart
-from agentguard.guard._wording import FLAG_TEXT
+from agentguard.guard import Guard, Judgement, Outcome
+from agentguard.guard._guard import CallGuard, apart
 from agentguard.integrations._extras import needs
 from agentguard.integrations._latency import stopwatch
 from agentguard.verification import VerificationEngine
@@ -47,45 +46,20 @@ class GuardHooks(HookProvider):
     tool's place is taken for the tool's own.
 
     Args:
-        engine: judges the results.
-        tools: names of the tools to guard; None: all.
+        guard: the guard, or an engine for a guard with the default rules.
         session: gives the session of a call; None: the id of the agent's session manager, where it has one.
-        on_flag: ``annotate`` hands a flagged result on with a line after it that the model reads; ``observe`` hands it
-            on as it is; ``block`` treats it as blocked.
-        on_block: ``replace`` puts a notice in the result's place; ``raise`` ends the run by Strands' own
-            ``EventLoopException``, whose cause is ``ResultBlocked``.
-        on_guard_error: when the guard itself fails: ``open`` hands the result on, ``closed`` treats it as blocked.
-        shadow: judge and record, change nothing.
-        max_retries: how often Strands is asked to make a blocked call again, for tools whose profile says
-            ``idempotent: true``.
-        on_judgement: is told of every judgement; what it raises is logged and changes nothing.
-        flag_text: the line of ``annotate``, a format string with the fields ``{tool}``, ``{hazard}`` and
-            ``{posterior}``.
-        readers: by the name of a tool, the function that calls it for ``confirm`` and ``against`` of profiles.
 
     Raises:
-        ConfigurationError: for a policy that cannot be used here.
+        ConfigurationError: for a rule of the guard that cannot be acted on here.
     """
 
     def __init__(
         self,
-        engine: VerificationEngine,
+        guard: Guard | VerificationEngine,
         *,
-        tools: Collection[str] | None = None,
         session: Callable[[AfterToolCallEvent], str | None] | None = None,
-        on_flag: OnFlagUnasked = "annotate",
-        on_block: Literal["replace", "raise"] = "replace",
-        on_guard_error: Literal["open", "closed"] = "open",
-        shadow: bool = False,
-        max_retries: int = 0,
-        on_judgement: OnJudgement | None = None,
-        flag_text: str = FLAG_TEXT,
-        readers: Readers | None = None,
     ) -> None:
-        self._guard = CallGuard(
-            engine, tools=tools, on_flag=on_flag, on_block=on_block, on_guard_error=on_guard_error, shadow=shadow,
-            max_retries=max_retries, on_judgement=on_judgement, flag_text=flag_text, readers=readers,
-        )  # fmt: skip
+        self._guard = CallGuard.of(guard, "Strands")
         self._session = _session_of if session is None else session
         self._calls: dict[tuple[int, str], _Call] = {}
 
@@ -122,7 +96,7 @@ class GuardHooks(HookProvider):
                 about = result if judgement.redact else None
                 event.result = await apart(_shown, event.result, judgement, about=about)
             return
-        if not again and self._guard.policy.on_block == "raise":
+        if not again and self._guard.on_block == "raise":
             error = self._guard.error(judgement, tool)
             self._calls[_key_of(event)] = _Call(raised=error)
             raise error

@@ -76,12 +76,12 @@ class Ours:
 
     def __init__(self, *, enforce: bool = True) -> None:
         from agentguard import VerificationEngine
-        from agentguard.guard import Policy, ToolGuard
+        from agentguard.guard import Guard
 
         self._engine = VerificationEngine()
         for tool in TOOLS.values():
             self._engine.register_tool_profile(tool.name, **profile_of(tool))
-        self._guard = ToolGuard(self._engine, Policy(shadow=not enforce))
+        self._guard = Guard(self._engine, shadow=not enforce)
 
     def learn(self, traffic: Sequence[Made]) -> None:
         """Judge it, as in production."""

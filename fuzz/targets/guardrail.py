@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 from agentguard.content import KINDS, Finding
-from agentguard.guard import Policy, ToolGuard
+from agentguard.guard import Guard
 from agentguard.guard.api._litellm import Guardrail, GuardrailRequest, Parameters
 from agentguard.guard.api._texts import Spread
 from agentguard.verification import VerificationEngine
@@ -26,10 +26,10 @@ TEXT = (tokens.JSON, tokens.WORDS, tokens.SECRETS, tokens.PERSONAL, tokens.INSTR
 
 
 @cache
-def _guard(on_block: Any) -> ToolGuard:
+def _guard(on_block: Any) -> Guard:
     engine = VerificationEngine()
     engine.register_tool_profile("declared", required_fields=["a"], content={"pii": "redact", "secrets": "flag"})
-    return ToolGuard(engine, Policy(on_block=on_block))
+    return Guard(engine, on_block=on_block)
 
 
 def _content(source: Source) -> Any:

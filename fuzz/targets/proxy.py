@@ -7,7 +7,7 @@ import logging
 from contextlib import suppress
 from typing import Any
 
-from agentguard.guard import Policy
+from agentguard.guard import Guard
 from agentguard.proxy._connection import Connection, Work
 from agentguard.proxy._events import Events, with_data
 from agentguard.proxy._guarding import Guarding
@@ -100,9 +100,9 @@ def _relayed(trial: Trial) -> None:
     for profile in PROFILES:
         engine.register_tool_profile(**profile)
     on_guard_error = source.choice(("open", "closed"))
-    policy = Policy(shadow=bool(source.integer(0, 1)), on_guard_error=on_guard_error)
-    closed = not policy.shadow and on_guard_error == "closed"
-    guarding = Guarding(engine, policy, [parse_profile(profile) for profile in PROFILES])
+    guard = Guard(engine, shadow=bool(source.integer(0, 1)), on_guard_error=on_guard_error)
+    closed = not guard.shadow and on_guard_error == "closed"
+    guarding = Guarding(guard, [parse_profile(profile) for profile in PROFILES])
     connection = Connection(guarding)
     try:
         for _ in range(source.integer(1, 8)):
@@ -114,7 +114,7 @@ def _relayed(trial: Trial) -> None:
                 continue
             step = connection.received(line)
             made = step if isinstance(step, bytes) else step.run()
-            if policy.shadow:
+            if guard.shadow:
                 require(made == line, "an observer changed a message")
             elif not made:
                 require(closed, "a message was withheld")
@@ -129,7 +129,7 @@ def _relayed(trial: Trial) -> None:
         connection.sent(_CALL)
         step = connection.received(_ATTACK)
         made = step if isinstance(step, bytes) else step.run()
-        require(policy.shadow or b"ada@example.org" not in made, "an answer passed unjudged")
+        require(guard.shadow or b"ada@example.org" not in made, "an answer passed unjudged")
     finally:
         guarding.close()
 

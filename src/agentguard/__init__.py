@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         ResultBlocked,
         StoreError,
     )
+    from agentguard.guard import Guard
     from agentguard.verification import (
         Change,
         DeclaredEcho,
@@ -36,6 +37,7 @@ __all__ = [
     "Feedback",
     "FileProblems",
     "GateError",
+    "Guard",
     "Problem",
     "ProfileError",
     "ResultBlocked",
@@ -59,7 +61,9 @@ def __getattr__(name: str) -> Any:
         return installed_version()
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    home = "agentguard.errors" if name in _ERRORS else "agentguard.verification"
+    home = (
+        "agentguard.errors" if name in _ERRORS else "agentguard.guard" if name == "Guard" else "agentguard.verification"
+    )
     return getattr(import_module(home), name)
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from agentguard import Guard
 from agentguard.errors import DataError, ResultBlocked
 from agentguard.integrations.functions import guarded
 from agentguard.stores import DiskStore, MemoryStore
@@ -158,7 +159,7 @@ def test_retries_of_a_call_of_the_change_are_counted_and_keep_its_verdict() -> N
 def test_a_guarded_function_that_asks_again_gets_no_wrong_value() -> None:
     shop = Shop(idempotent=True)
 
-    @guarded(shop.engine, name=TOOL, max_retries=3)
+    @guarded(Guard(shop.engine, max_retries=3), name=TOOL)
     def get_order(order_id: str) -> dict[str, Any]:
         return order(3)
 
@@ -171,7 +172,7 @@ def test_a_guarded_function_that_asks_again_gets_no_wrong_value() -> None:
 async def test_nor_does_one_that_is_awaited() -> None:
     shop = Shop(idempotent=True)
 
-    @guarded(shop.engine, name=TOOL, max_retries=3)
+    @guarded(Guard(shop.engine, max_retries=3), name=TOOL)
     async def get_order(order_id: str) -> dict[str, Any]:
         return order(3)
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from agentguard.errors import ConfigurationError
-from agentguard.guard import Outcome, Policy, ToolGuard
+from agentguard.guard import Guard, Outcome
 from agentguard.verification import VerificationEngine
 
 from ..integrations.langchain.scripted import BrokenEngine, ScriptedEngine
@@ -18,7 +18,7 @@ CALL = Outcome("price", {"sku": "K-7"}, {"price": 900}, 120.0, "s1", "c1")
 
 def judged(verdict: str, *, times: int = 1, engine: Any = None, **policy: Any) -> Any:
     engine = ScriptedEngine(price=verdict) if engine is None else engine
-    guard = ToolGuard(engine, Policy(**policy))
+    guard = Guard(engine, **policy)
     return [guard.judge(CALL) for _ in range(times)][-1]
 
 
@@ -52,7 +52,7 @@ def test_the_line_names_what_the_engine_found() -> None:
 def test_the_notice_names_the_hazard_and_stops_asking_again() -> None:
     engine = ScriptedEngine(price="block")
     engine.hazard = "the currency is missing"
-    guard = ToolGuard(engine)
+    guard = Guard(engine)
     said = [guard.judge(CALL).notice for _ in range(4)]
 
     assert all("the currency is missing" in notice and "'price' was blocked" in notice for notice in said)
@@ -76,30 +76,30 @@ def test_the_verdict_is_plain_json_with_what_a_later_reader_needs() -> None:
 def test_no_call_is_made_again_that_gave_the_same_answer_often_enough() -> None:
     engine = ScriptedEngine()
     engine.register_tool_profile("price", idempotent=True)
-    guard = ToolGuard(engine, Policy(max_retries=9))
+    guard = Guard(engine, max_retries=9)
 
     assert [guard.may_retry("price", 1, asked) for asked in (0, 1, 2, 3)] == [True, True, False, False]
 
 
 def test_the_frameworks_own_flag_reaches_the_engine() -> None:
     engine = ScriptedEngine()
-    guard = ToolGuard(engine)
+    guard = Guard(engine)
     guard.judge(CALL)
     guard.judge(CALL._replace(is_error=True))
 
     assert [asked["is_error"] for asked in engine.asked] == [False, True]
 
 
-def test_an_unknown_policy_is_refused() -> None:
+def test_an_unknown_rule_is_refused() -> None:
     wrong: Any = {"on_flag": "whisper"}
-    with pytest.raises(ConfigurationError, match="'annotate', 'observe', 'review', 'block'"):
-        Policy(**wrong)
+    with pytest.raises(ConfigurationError, match="'annotate' or 'observe' or 'review' or 'block'"):
+        Guard(ScriptedEngine(), **wrong)
 
 
 def test_a_judgement_says_its_verdict_in_one_word() -> None:
     """The same that its metadata have, also where there is no result of the engine."""
-    failed = ToolGuard(BrokenEngine()).judge(Outcome("weather", {}, 1))
-    left_out = ToolGuard(VerificationEngine(), tools=["another"]).judge(Outcome("weather", {}, 1))
+    failed = Guard(BrokenEngine()).judge(Outcome("weather", {}, 1))
+    left_out = Guard(VerificationEngine(), tools=["another"]).judge(Outcome("weather", {}, 1))
 
     assert (failed.verdict, left_out.verdict, judged("block").verdict) == ("error", "unguarded", "block")
     for judgement in (failed, left_out, judged("block")):

@@ -16,7 +16,7 @@ from langgraph.types import Command
 from mcp.types import CallToolResult, TextContent
 
 from agentguard.content import _results as results
-from agentguard.guard import Judgement, Outcome
+from agentguard.guard import Guard, Judgement, Outcome
 from agentguard.guard._guard import CallGuard, apart, is_large
 from agentguard.integrations import content
 from agentguard.integrations.content import ContentGuardMiddleware
@@ -114,7 +114,7 @@ Guarded = Callable[[NotingEngine, str, list[int]], Awaitable[Any]]
 
 
 async def by_function(engine: NotingEngine, text: str, told: list[int]) -> Any:
-    @guarded(engine, on_judgement=lambda outcome, judgement: told.append(get_ident()))
+    @guarded(Guard(engine, on_judgement=lambda outcome, judgement: told.append(get_ident())))
     async def lookup(key: int) -> str:
         return text
 
@@ -122,7 +122,7 @@ async def by_function(engine: NotingEngine, text: str, told: list[int]) -> Any:
 
 
 async def by_mcp(engine: NotingEngine, text: str, told: list[int]) -> Any:
-    guard = MCPGuardInterceptor(engine, on_judgement=lambda outcome, judgement: told.append(get_ident()))
+    guard = MCPGuardInterceptor(Guard(engine, on_judgement=lambda outcome, judgement: told.append(get_ident())))
     request: Any = SimpleNamespace(name="lookup", server_name="shop", args={}, runtime=None)
 
     async def handler(request: Any) -> Any:

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from agentguard.errors import ResultBlocked
-from agentguard.guard import Judgement, Outcome, Policy, ToolGuard, _read_back
+from agentguard.guard import Guard, Judgement, Outcome, _read_back
 from agentguard.guard._guard import CallGuard
 from agentguard.integrations.functions import guarded
 from agentguard.stores import MemoryStore
@@ -107,7 +107,9 @@ async def test_silent_no_ops_are_caught_and_honest_writes_pass() -> None:
     tried: Counter[str] = Counter()
     for seed in range(4):
         shop = Shop(seed)
-        create: Any = guarded(engine_of(), on_flag="block", readers={"get_order": shop.get_order})(shop.create_order)
+        create: Any = guarded(Guard(engine_of(), on_flag="block", readers={"get_order": shop.get_order}))(
+            shop.create_order
+        )
         for _ in range(150):
             shop.fault = shop.draw.choice(["", "", *NO_OPS])
             items = [f"K-{shop.draw.randint(1, 99)}" for _ in range(shop.draw.randint(1, 4))]
@@ -215,9 +217,10 @@ async def test_whatever_a_reader_raises_the_call_is_handed_on_and_flagged(
 async def test_an_interruption_goes_on_when_the_call_is_on_record(make: Callable[[Any], Any]) -> None:
     told: list[Any] = []
     guard = CallGuard(
-        engine_of(timeout=5.0), readers={"get_order": make(KeyboardInterrupt())},
+        engine_of(timeout=5.0),
+        readers={"get_order": make(KeyboardInterrupt())},
         on_judgement=lambda outcome, judgement: told.append((outcome.call_id, judgement.verdict)),
-    )  # fmt: skip
+    )
     with pytest.raises(KeyboardInterrupt):
         await guard.judge_async(WRITE)
     assert told == [("c1", "flag")]
@@ -235,9 +238,10 @@ async def test_a_call_that_is_cancelled_while_it_is_read_back_is_on_record() -> 
         await asyncio.Event().wait()
 
     guard = CallGuard(
-        engine_of(), readers={"get_order": hangs},
+        engine_of(),
+        readers={"get_order": hangs},
         on_judgement=lambda outcome, judgement: told.append(judgement.verdict),
-    )  # fmt: skip
+    )
     task = asyncio.create_task(guard.judge_async(WRITE))
     await begun.wait()
     task.cancel()
@@ -414,11 +418,11 @@ class TestGuardedFunctions:
         engine.register_tool_profile("get_order", required_fields=["id"])
 
         class Orders:
-            @guarded(engine, on_judgement=lambda outcome, _: told.append(outcome.tool))
+            @guarded(Guard(engine, on_judgement=lambda outcome, _: told.append(outcome.tool)))
             def get_order(self, order_id: str) -> dict[str, Any]:
                 return {"id": order_id}
 
-            @guarded(engine, "get_order", on_judgement=lambda outcome, _: told.append(outcome.tool))
+            @guarded(Guard(engine, on_judgement=lambda outcome, _: told.append(outcome.tool)), "get_order")
             async def get_order_async(self, order_id: str) -> dict[str, Any]:
                 return {"id": order_id}
 
@@ -430,7 +434,7 @@ class TestGuardedFunctions:
     async def test_the_write_is_never_made_twice(self) -> None:
         made: list[float] = []
 
-        @guarded(engine_of(), on_block="replace", max_retries=5, readers={"get_order": says(None)})
+        @guarded(Guard(engine_of(), on_block="replace", max_retries=5, readers={"get_order": says(None)}))
         def create_order(customer: str, amount: float) -> dict[str, str]:
             made.append(amount)
             return {"id": "O-1"}
@@ -444,7 +448,7 @@ class TestGuardedFunctions:
             "put", idempotent=True, retry={"attempts": 3}, confirm={"tool": "get", "args": {"key": "$.args.key"}}
         )
 
-        @guarded(engine, readers={"get": lambda key: stored.get(key)})
+        @guarded(Guard(engine, readers={"get": lambda key: stored.get(key)}))
         def put(key: str, value: int) -> dict[str, bool]:
             made.append(key)
             if len(made) > 1:
@@ -460,7 +464,7 @@ class TestGuardedFunctions:
             "put", idempotent=True, retry={"attempts": 3}, confirm={"tool": "get", "args": {"key": "$.args.key"}}
         )
 
-        @guarded(engine, on_guard_error="closed")
+        @guarded(Guard(engine, on_guard_error="closed"))
         def put(key: str) -> dict[str, bool]:
             made.append(key)
             return {"ok": True}
@@ -475,7 +479,7 @@ class TestRetry:
         engine, left = VerificationEngine(), list(answers)
         engine.register_tool_profile("lookup", required_fields=["id"], **profile)
 
-        @guarded(engine, on_block="replace", shadow=shadow, max_retries=max_retries)
+        @guarded(Guard(engine, on_block="replace", shadow=shadow, max_retries=max_retries))
         def lookup(key: int) -> Any:
             return left.pop(0)
 
@@ -510,7 +514,7 @@ class TestNotices:
     def test_no_second_call_is_asked_for_where_it_may_do_harm(self, profile: Any, again: bool) -> None:
         engine = VerificationEngine()
         engine.register_tool_profile("pay", required_fields=["id"], **profile)
-        notice = ToolGuard(engine).judge(Outcome("pay", {}, {"x": 1})).notice
+        notice = Guard(engine).judge(Outcome("pay", {}, {"x": 1})).notice
 
         assert ("call the tool again" in notice) == again
         assert ("look before you call it again, and do not say that it is done" in notice) != again
@@ -519,7 +523,7 @@ class TestNotices:
         engine = VerificationEngine()
         engine.register_tool_profile("pay", required_fields=["id"])
         engine.calibrate("pay", block_at=1.0)
-        guard = ToolGuard(engine, Policy())
+        guard = Guard(engine)
         said = [guard.judge(Outcome("pay", {"n": 1}, {"x": 1}, None, "s")).line for _ in range(4)]
 
         assert all("required field 'id' is missing" in line for line in said)

@@ -14,7 +14,7 @@ from typing import Any
 import httpx
 import pytest
 
-from agentguard.guard import Policy
+from agentguard.guard import Guard
 from agentguard.proxy._connection import Connection, Work
 from agentguard.proxy._guarding import Guarding
 from agentguard.proxy._pins import Pin
@@ -34,7 +34,7 @@ def make_guarding(*profiles: Any, pin: Path | None = None, store: Any = None, **
     given = profiles or (STOCK,)
     store = MemoryStore() if store is None else store
     engine = VerificationEngine(profiles=given, store=store)
-    return Guarding(engine, Policy(**policy), given, store, None if pin is None else Pin(pin), on_listing)
+    return Guarding(Guard(engine, **policy), given, store, None if pin is None else Pin(pin), on_listing)
 
 
 @pytest.fixture

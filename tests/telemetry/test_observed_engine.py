@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from agentguard.errors import ConfigurationError
-from agentguard.guard import Outcome, ToolGuard
+from agentguard.guard import Guard, Outcome
 from agentguard.integrations.functions import guarded
 from agentguard.stores import MemoryStore
 from agentguard.telemetry import Observation, ObservedEngine, Observer, observe
@@ -200,11 +200,11 @@ def test_integrations_take_it_for_an_engine(engine: VerificationEngine) -> None:
     keeping = Keeping()
     watched = observe(engine, keeping)
 
-    @guarded(watched, on_block="replace")
+    @guarded(Guard(watched, on_block="replace"))
     def weather(city: str) -> dict[str, float]:
         return {"degrees": 18.0} if city == "London" else {}
 
     assert weather("London") == {"degrees": 18.0}
     assert "was blocked" in str(weather("Atlantis"))
-    assert ToolGuard(watched).judge(Outcome("weather", {}, {}, 5.0, "s", "c")).action == "replace"
+    assert Guard(watched).judge(Outcome("weather", {}, {}, 5.0, "s", "c")).action == "replace"
     assert [seen.result.verdict for seen in keeping.seen] == ["accept", "block", "block"]

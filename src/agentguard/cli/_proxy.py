@@ -142,12 +142,11 @@ def proxy(
     host, port = _address(listen_at)
     if listen_at is not None:
         require_local(host, allow_remote=allow_remote)
-    from agentguard.guard import Policy
+    from agentguard.guard import Guard
     from agentguard.proxy._guarding import Guarding
     from agentguard.proxy._pins import Pin
     from agentguard.verification import VerificationEngine
 
-    policy = Policy(on_flag=on_flag.value, on_guard_error=on_guard_error.value, shadow=not enforce)
     given = [] if profiles is None else named_profiles(profiles)
     if store is None:
         _make_private(home)
@@ -157,7 +156,8 @@ def proxy(
         sys.setswitchinterval(_SECONDS_BETWEEN_THREADS)
         kept = stack.enter_context(opened(kept_at, create=True))
         engine = stack.enter_context(VerificationEngine(profiles=given, store=kept))
-        guarding = Guarding(engine, policy, given, kept, Pin(pinned_at), on_listing.value)
+        guard = Guard(engine, on_flag=on_flag.value, on_guard_error=on_guard_error.value, shadow=not enforce)
+        guarding = Guarding(guard, given, kept, Pin(pinned_at), on_listing.value)
         _greet(guarding, called, shown(kept_at))
         try:
             code = _run(server, url, headers, guarding, (host, port) if listen_at is not None else None, allow_remote)
@@ -235,13 +235,13 @@ def _serve(url: str, headers: Mapping[str, str], guarding: Guarding, address: tu
 
 
 def _greet(guarding: Guarding, called: str, kept_at: str) -> None:
-    policy = guarding.policy
-    if policy.shadow:
+    guard = guarding.guard
+    if guard.shadow:
         _log.info("observing %s: results pass unchanged; --enforce acts", called)
     else:
         _log.info(
             "enforcing on %s: a blocked result is replaced, a flagged one: %s; guard failure: %s",
-            called, policy.on_flag, policy.on_guard_error,
+            called, guard.on_flag, guard.on_guard_error,
         )  # fmt: skip
     _log.info("what is learned is kept in %s", kept_at)
 

@@ -27,7 +27,7 @@ from agentguard.cli._options import (
     shown,
 )
 from agentguard.errors import ConfigurationError
-from agentguard.guard import Policy
+from agentguard.guard import Guard
 from agentguard.stores import Store
 
 if TYPE_CHECKING:
@@ -129,12 +129,6 @@ def serve(
     ends before its next stage, and is recorded as interrupted.
     """
     require_local(host, allow_remote=allow_remote)
-    policy = Policy(
-        on_flag="annotate" if on_flag is None else on_flag.value,
-        on_block="replace" if on_block is None else on_block.value,
-        on_guard_error="open" if on_guard_error is None else on_guard_error.value,
-        shadow=observe,
-    )
     of_the_guard = {
         "--profiles": profiles, "--calibration": calibration, "--on-flag": on_flag, "--on-block": on_block,
         "--on-guard-error": on_guard_error, "--observe": observe or None,
@@ -151,7 +145,14 @@ def serve(
             from agentguard.guard.api import guard_part
 
             engine = stack.enter_context(build_engine(profiles, Mode.calibrated, kept, calibration))
-            parts.append(guard_part(engine, policy))
+            guard = Guard(
+                engine,
+                on_flag="annotate" if on_flag is None else on_flag.value,
+                on_block="replace" if on_block is None else on_block.value,
+                on_guard_error="open" if on_guard_error is None else on_guard_error.value,
+                shadow=observe,
+            )
+            parts.append(guard_part(guard))
         hosts = None if allow_remote and not allow_host else [host, *(allow_host or ())]
         app = _application(parts, root, config, max_running, kept, "" if store is None else shown(store), hosts)
         places = ("the guard" if verify else None, root, store and shown(store))

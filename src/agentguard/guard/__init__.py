@@ -1,7 +1,7 @@
 """Verdicts turned into actions by a policy: what every place that stands between an agent and its tools shares.
 
 >>> from agentguard.verification import VerificationEngine
->>> guard = ToolGuard(VerificationEngine(), Policy(on_flag="annotate", on_block="replace"))
+>>> guard = Guard(VerificationEngine(), on_flag="annotate", on_block="replace")
 >>> guard.judge(Outcome("add", args={"a": 1, "b": 2}, result=3)).action
 'pass'
 """
@@ -9,23 +9,19 @@
 from agentguard.guard._guard import (
     Action,
     Artifacts,
+    Guard,
     Judgement,
     OnFlag,
-    OnFlagUnasked,
     Outcome,
-    Policy,
-    ToolGuard,
     artifact_of,
 )
 
 __all__ = [
     "Action",
     "Artifacts",
+    "Guard",
     "Judgement",
     "OnFlag",
-    "OnFlagUnasked",
     "Outcome",
-    "Policy",
-    "ToolGuard",
     "artifact_of",
 ]

@@ -9,8 +9,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Collection, Mapping
-from dataclasses import dataclass
-from typing import Any, Final, Literal, NamedTuple, TypeVar, cast, get_args
+from dataclasses import KW_ONLY, dataclass, field, fields
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeVar, cast, get_args
 
 from agentguard.content._findings import Kind
 from agentguard.content._results import redacted
@@ -31,6 +31,9 @@ from agentguard.guard._wording import (
 from agentguard.verification import Reading, VerificationEngine, VerificationResult
 from agentguard.verification._document import read
 from agentguard.verification.types import ToolCall, Verdict
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 _log = logging.getLogger("agentguard")
 
@@ -98,57 +101,14 @@ def _fields_of(value: Any) -> list[Any]:
 Action = Literal["pass", "observe", "annotate", "review", "replace"]
 ACTIONS: Final = get_args(Action)
 VERDICTS: Final = (None, *get_args(Verdict))
-#: What to do with a flagged result, where the framework has somebody who could be asked, and where it has not.
+#: What to do with a flagged result.
 OnFlag = Literal["annotate", "observe", "review", "block"]
-OnFlagUnasked = Literal["annotate", "observe", "block"]
+#: What to do with a blocked result.
+OnBlock = Literal["replace", "raise", "end"]
+#: What to do with a result where the guard itself fails.
+OnGuardError = Literal["open", "closed"]
 #: Whether a result's artifact, which the application gets and no model reads, is judged beside the result.
 Artifacts = Literal["ignore", "judge"]
-
-
-@dataclass(frozen=True, slots=True)
-class Policy:
-    """The rules by which verdicts become actions.
-
-    Attributes:
-        on_flag: ``annotate`` hands a flagged result on with its verdict, and with a line after it for the model;
-            ``observe`` hands it on as it is, with its verdict beside it; ``review`` asks a person first (where the
-            framework can); ``block`` treats it as blocked.
-        on_block: ``replace`` puts a notice in the result's place, ``raise`` raises ``ResultBlocked``, ``end`` also ends
-            the agent's run (where the framework can).
-        on_guard_error: when the guard itself fails: ``open`` hands the result on, ``closed`` treats it as blocked.
-        shadow: judge and record, change nothing.
-        max_retries: how often a blocked call is made again, for tools whose profile says ``idempotent: true``; one that
-            gave the same answer three times is not. Where a profile has ``retry``, that stands instead.
-        flag_text: the line of ``annotate``, a format string with the fields ``{tool}``, ``{hazard}`` (what speaks
-            against the result) and ``{posterior}`` (P that it is fabricated or corrupted).
-        artifacts: ``judge`` judges a result's artifact too, where the framework has such, as the result of a tool named
-            ``<tool>#artifact``; the worse of the two verdicts stands. ``ignore`` leaves artifacts unjudged, and the
-            verdict says so.
-
-    Raises:
-        ConfigurationError: for a value that is not one of these.
-    """
-
-    on_flag: OnFlag = "annotate"
-    on_block: Literal["replace", "raise", "end"] = "replace"
-    on_guard_error: Literal["open", "closed"] = "open"
-    shadow: bool = False
-    max_retries: int = 0
-    flag_text: str = FLAG_TEXT
-    artifacts: Artifacts = "ignore"
-
-    def __post_init__(self) -> None:
-        for name, allowed in (
-            ("on_flag", get_args(OnFlag)),
-            ("on_block", ("replace", "raise", "end")),
-            ("on_guard_error", ("open", "closed")),
-            ("artifacts", get_args(Artifacts)),
-        ):
-            if getattr(self, name) not in allowed:
-                raise ConfigurationError(f"{name} must be one of {', '.join(map(repr, allowed))}")
-        if not isinstance(self.max_retries, int) or isinstance(self.max_retries, bool) or self.max_retries < 0:
-            raise ConfigurationError(f"max_retries must be a non-negative integer, not {self.max_retries!r}")
-        check_flag_text(self.flag_text)
 
 
 class Outcome(NamedTuple):
@@ -275,31 +235,114 @@ class Judgement(NamedTuple):
         }
 
 
-class ToolGuard:
-    """An engine with a policy, for some tools or all.
+#: Is told of every judgement, in shadow mode too.
+OnJudgement = Callable[[Outcome, Judgement], None]
+#: Functions that call tools, by the tools' names: what a profile has read back is read by them.
+Readers = Mapping[str, Callable[..., Any]]
 
-    Args:
+
+@dataclass(frozen=True, eq=False)
+class Guard:
+    """An engine, and the rules by which what stands between an agent and its tools acts on its verdicts.
+
+    Every integration takes a ``Guard``, or an engine alone, which stands for one with the default rules. A rule that an
+    integration cannot act on is refused when the integration is made.
+
+    Attributes:
         engine: judges the calls.
-        policy: turns verdicts into actions.
         tools: names of the tools to guard; None: all.
+        on_flag: ``annotate`` hands a flagged result on with its verdict, and with a line after it for the model;
+            ``observe`` hands it on as it is, with its verdict beside it; ``review`` asks a person first (where the
+            framework can); ``block`` treats it as blocked.
+        on_block: ``replace`` puts a notice in the result's place, ``raise`` raises ``ResultBlocked``, ``end`` also ends
+            the agent's run (where the framework can). None: ``raise`` for plain functions, else ``replace``.
+        on_guard_error: when the guard itself fails: ``open`` hands the result on, ``closed`` treats it as blocked.
+        shadow: judge and record, change nothing.
+        max_retries: how often a blocked call is made again, for tools whose profile says ``idempotent: true``; one that
+            gave the same answer three times is not. Where a profile has ``retry``, that stands instead.
+        flag_text: the line of ``annotate``, a format string with the fields ``{tool}``, ``{hazard}`` (what speaks
+            against the result) and ``{posterior}`` (P that it is fabricated or corrupted).
+        artifacts: ``judge`` judges a result's artifact too, where the framework has such, as the result of a tool named
+            ``<tool>#artifact``; the worse of the two verdicts stands. ``ignore`` leaves artifacts unjudged, and the
+            verdict says so.
+        on_judgement: is told of every judgement; what it raises is logged and changes nothing.
+        readers: by the name of a tool, the function that calls it for ``confirm`` and ``against`` of profiles; tools
+            that the integration can call itself need none.
 
-    >>> guard = ToolGuard(VerificationEngine(), Policy())
+    Raises:
+        ConfigurationError: for a value that is not one of these.
+
+    >>> guard = Guard(VerificationEngine(), on_flag="block")
     >>> guard.judge(Outcome("add", {"a": 1, "b": 2}, 3)).action
     'pass'
     """
 
-    def __init__(
-        self, engine: VerificationEngine, policy: Policy | None = None, tools: Collection[str] | None = None
-    ) -> None:
-        self.engine = engine
-        self.policy: Policy = Policy() if policy is None else policy
-        if isinstance(tools, str):
-            raise ConfigurationError(f"tools must be a collection of names, not the text {tools!r}")
-        self._tools = None if tools is None else frozenset(tools)
+    engine: VerificationEngine
+    _: KW_ONLY
+    tools: Collection[str] | None = None
+    on_flag: OnFlag = "annotate"
+    on_block: OnBlock | None = None
+    on_guard_error: OnGuardError = "open"
+    shadow: bool = False
+    max_retries: int = 0
+    flag_text: str = FLAG_TEXT
+    artifacts: Artifacts = "ignore"
+    on_judgement: OnJudgement | None = None
+    readers: Readers | None = None
+    find: FindCall = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        for name, allowed in (
+            ("on_flag", get_args(OnFlag)),
+            ("on_block", (None, *get_args(OnBlock))),
+            ("on_guard_error", get_args(OnGuardError)),
+            ("artifacts", get_args(Artifacts)),
+        ):
+            self._check(name, allowed)
+        if not isinstance(self.max_retries, int) or isinstance(self.max_retries, bool) or self.max_retries < 0:
+            raise ConfigurationError(f"max_retries must be a non-negative integer, not {self.max_retries!r}")
+        if isinstance(self.tools, str):
+            raise ConfigurationError(f"tools must be a collection of names, not the text {self.tools!r}")
+        if self.tools is not None:
+            object.__setattr__(self, "tools", frozenset(self.tools))
+        check_flag_text(self.flag_text)
+        object.__setattr__(self, "find", calls_of(self.readers))
+
+    def _check(self, name: str, allowed: Collection[Any], why: str = "") -> None:
+        value = getattr(self, name)
+        if value not in allowed:
+            said = " or ".join(repr(one) for one in allowed if one is not None)
+            raise ConfigurationError(f"{name} must be {said}{why}, not {value!r}")
+
+    @classmethod
+    def of(
+        cls,
+        guard: Guard | VerificationEngine,
+        where: str,
+        *,
+        on_flag: Collection[OnFlag] = ("annotate", "observe", "block"),
+        on_block: Collection[OnBlock] = ("replace", "raise"),
+    ) -> Self:
+        """The guard that an integration was given, or one with the default rules for an engine.
+
+        Args:
+            guard: what the integration was given.
+            where: the integration, for the message.
+            on_flag: what it can do with a flagged result.
+            on_block: what it can do with a blocked one.
+
+        Raises:
+            ConfigurationError: for a rule that it cannot act on.
+        """
+        if not isinstance(guard, Guard):
+            return cls(guard)
+        guard._check("on_flag", on_flag, f" for {where}")
+        guard._check("on_block", (None, *on_block), f" for {where}")
+        return cls(**{one.name: getattr(guard, one.name) for one in fields(Guard) if one.init})
 
     def covers(self, tool: str) -> bool:
         """The tool is guarded."""
-        return self._tools is None or tool in self._tools
+        return self.tools is None or tool in self.tools
 
     def read_back(self, outcome: Outcome, find: FindCall) -> Outcome:
         """The outcome with what other calls say of it, where its profile declares ``confirm`` or ``against``.
@@ -332,21 +375,26 @@ class ToolGuard:
         return outcome._replace(readings=readings) if readings else outcome
 
     def judge(self, outcome: Outcome) -> Judgement:
-        """Judge a result and say what to do with it. Never raises; the guard's own failure follows the policy."""
+        """Judge a result and say what to do with it. Never raises; the guard's own failure follows its rules."""
         if not self.covers(outcome.tool):
             return Judgement("pass", None, "")
-        return self._judged(outcome)
+        return self._tell(outcome, self._judged(outcome))
 
     async def judge_async(self, outcome: Outcome) -> Judgement:
         """``judge``, of a large result in a thread: the event loop goes on meanwhile."""
-        return await apart(ToolGuard.judge, self, outcome, about=(outcome.args, outcome.result))
+        if not self.covers(outcome.tool):
+            return Judgement("pass", None, "")
+        return self._tell(outcome, await apart(self._judged, outcome, about=(outcome.args, outcome.result)))
 
     def judge_with_artifact(self, outcome: Outcome, artifact: Any) -> Judgement:
-        """Judge a result and, where the policy says so, its artifact; the worse of the two stands. Never raises."""
-        judgement = self.judge(outcome)
-        if artifact is None or not self.covers(outcome.tool):
-            return judgement
-        if self.policy.artifacts == "ignore":
+        """Judge a result and, where the rules say so, its artifact; the worse of the two stands. Never raises."""
+        if not self.covers(outcome.tool):
+            return Judgement("pass", None, "")
+        judgement = self._judged(outcome)
+        return self._tell(outcome, judgement if artifact is None else self._with_artifact(judgement, outcome, artifact))
+
+    def _with_artifact(self, judgement: Judgement, outcome: Outcome, artifact: Any) -> Judgement:
+        if self.artifacts == "ignore":
             return judgement._replace(artifact="not judged")
         # A call of its own: what a tool hands to the application says nothing of what it tells the model, and a
         # profile that declares the result must not be held against the artifact. Its time is the result's.
@@ -358,6 +406,14 @@ class ToolGuard:
             action=own.action, result=own.result, notice=own.notice, line=own.line, hazard=own.hazard,
             of_artifact=True,
         )  # fmt: skip
+
+    def _tell(self, outcome: Outcome, judgement: Judgement) -> Judgement:
+        if self.on_judgement is not None:
+            try:
+                self.on_judgement(outcome, judgement)
+            except Exception as error:
+                _log.error("on_judgement failed on a result of %r: %s", outcome.tool, type(error).__name__)
+        return judgement
 
     def judge_content(self, outcome: Outcome) -> Judgement:
         """Judge text that is no result of the tool, by its profile's content rules alone. Never raises.
@@ -392,14 +448,14 @@ class ToolGuard:
                 )
         except Exception as error:
             _log.error("judging a result of %r failed: %s", tool, type(error).__name__)
-            if self.policy.on_guard_error == "open" or self.policy.shadow:
+            if self.on_guard_error == "open" or self.shadow:
                 return Judgement("pass", None, f"The result of {tool!r} could not be verified.")
             happened = f"The result of {tool!r} could not be verified and was withheld."
             return Judgement("replace", None, notice_of(happened, instead=self._instead(tool)))
         action = self.action_on(verdict.verdict)
-        if _is_unread(outcome.readings) and self.policy.on_guard_error == "closed" and not self.policy.shadow:
+        if _is_unread(outcome.readings) and self.on_guard_error == "closed" and not self.shadow:
             action = "replace"  # the guard could not look, which is its own failure
-        redact = () if self.policy.shadow else verdict.redact
+        redact = () if self.shadow else verdict.redact
         if verdict.verdict == "accept":
             return Judgement(action, verdict, "", redact, readings=outcome.readings)
         hazard = f"{'in its artifact: ' if of_artifact else ''}{hazard_of(verdict, outcome.result)}"
@@ -407,7 +463,7 @@ class ToolGuard:
         line = ""
         if action == "annotate":
             said = hazard if may_ask(verdict.asked) else f"{hazard}; {asked_often(verdict.asked)}"
-            line = flag_line(self.policy.flag_text, tool, said, verdict.posterior)
+            line = flag_line(self.flag_text, tool, said, verdict.posterior)
         return Judgement(action, verdict, notice, redact, line, hazard, readings=outcome.readings)
 
     def _notice(self, outcome: Outcome, verdict: VerificationResult, hazard: str) -> str:
@@ -430,7 +486,7 @@ class ToolGuard:
         Not where it gave the same answer again and again (``asked``, as in ``VerificationResult``).
         """
         profile = self.engine.profile_of(tool)
-        most = self.policy.max_retries if profile.retry is None else profile.retry.attempts - 1
+        most = self.max_retries if profile.retry is None else profile.retry.attempts - 1
         return attempts <= most and may_ask(asked) and profile.idempotent
 
     def is_to_repeat(self, outcome: Outcome, judgement: Judgement, attempts: int) -> bool:
@@ -439,7 +495,7 @@ class ToolGuard:
         A blocked one is, and where its profile has ``retry`` one that reports an error. The guard's own failure is no
         reason, to judge or to read back: another call would not mend that.
         """
-        if judgement.result is None or self.policy.shadow or _is_unread(judgement.readings):
+        if judgement.result is None or self.shadow or _is_unread(judgement.readings):
             return False
         failed = judgement.action == "replace" or self._reports_error(outcome)
         return failed and self.may_retry(outcome.tool, attempts, judgement.asked)
@@ -461,11 +517,11 @@ class ToolGuard:
 
     def action_on(self, verdict: Verdict) -> Action:
         """The policy's action on a verdict, also on another guard's."""
-        if self.policy.shadow or verdict == "accept":
+        if self.shadow or verdict == "accept":
             return "pass"
-        if verdict == "block" or self.policy.on_flag == "block":
+        if verdict == "block" or self.on_flag == "block":
             return "replace"
-        return self.policy.on_flag
+        return self.on_flag
 
 
 def _is_unread(readings: Collection[Reading]) -> bool:
@@ -490,77 +546,18 @@ def artifact_of(tool: str) -> str:
 Shown = TypeVar("Shown")
 #: What an attempt gives the caller, with what the engine is to judge of it; None: there is nothing to judge.
 Attempt = tuple[Shown, Outcome | None]
-#: Is told of every judgement, in shadow mode too.
-OnJudgement = Callable[[Outcome, Judgement], None]
-#: Functions that call tools, by the tools' names: what a profile has read back is read by them.
-Readers = Mapping[str, Callable[..., Any]]
 
 
-class CallGuard(ToolGuard):
-    """A guard that makes the calls itself, so that it can make a blocked one again.
-
-    Args:
-        engine: judges the calls.
-        tools: names of the tools to guard; None: all.
-        on_flag: ``annotate`` hands a flagged result on, with a line after it for the model; ``observe`` hands it on as
-            it is; ``block`` treats it as blocked.
-        on_block: ``replace`` puts a notice in the result's place; ``raise`` ends the run by an exception.
-        on_guard_error: when the guard itself fails: ``open`` hands the result on, ``closed`` treats it as blocked.
-        shadow: judge and record, change nothing.
-        max_retries: how often a blocked call is made again, for tools whose profile says ``idempotent: true``.
-        on_judgement: is told of every judgement; what it raises is logged and changes nothing.
-        flag_text: the line of ``annotate``, as in ``Policy``.
-        readers: by the name of a tool, the function that calls it for ``confirm`` and ``against`` of profiles.
-
-    Raises:
-        ConfigurationError: for a policy that needs a graph to pause (``review``, ``end``) or does not exist.
-    """
-
-    def __init__(
-        self,
-        engine: VerificationEngine,
-        *,
-        tools: Collection[str] | None = None,
-        on_flag: OnFlagUnasked = "annotate",
-        on_block: Literal["replace", "raise"] = "replace",
-        on_guard_error: Literal["open", "closed"] = "open",
-        shadow: bool = False,
-        max_retries: int = 0,
-        on_judgement: OnJudgement | None = None,
-        flag_text: str = FLAG_TEXT,
-        readers: Readers | None = None,
-    ) -> None:
-        for name, value, allowed in (
-            ("on_flag", on_flag, get_args(OnFlagUnasked)),
-            ("on_block", on_block, ("replace", "raise")),
-        ):
-            if value not in allowed:
-                raise ConfigurationError(f"{name} must be {' or '.join(map(repr, allowed))} here, not {value!r}")
-        policy = Policy(on_flag, on_block, on_guard_error, shadow, max_retries, flag_text)
-        super().__init__(engine, policy, tools)
-        self._on_judgement = on_judgement
-        self.find: FindCall = calls_of(readers)
+class CallGuard(Guard):
+    """A guard that makes the calls itself, so that it can make a blocked one again."""
 
     def judge(self, outcome: Outcome) -> Judgement:
-        """Judge a result, say what to do with it, and tell whoever asked to be told. Never raises."""
-        outcome = self.read_back(outcome, self.find)
-        judgement = super().judge(outcome)
-        self._tell(outcome, judgement)
-        return judgement
+        """Judge a result, with what ``readers`` say of it, and say what to do with it. Never raises."""
+        return super().judge(self.read_back(outcome, self.find))
 
     async def judge_async(self, outcome: Outcome) -> Judgement:
-        """``judge``, of a large result in a thread; whoever asked to be told is told where he asked."""
-        outcome = await self.read_back_async(outcome, self.find)
-        judgement = await super().judge_async(outcome)
-        self._tell(outcome, judgement)
-        return judgement
-
-    def _tell(self, outcome: Outcome, judgement: Judgement) -> None:
-        if self._on_judgement is not None and self.covers(outcome.tool):
-            try:
-                self._on_judgement(outcome, judgement)
-            except Exception as error:
-                _log.error("on_judgement failed on a result of %r: %s", outcome.tool, type(error).__name__)
+        """``judge``, of a large result in a thread; ``on_judgement`` is called in the caller's own."""
+        return await super().judge_async(await self.read_back_async(outcome, self.find))
 
     def settle(self, attempt: Callable[[], Attempt[Shown]]) -> tuple[Shown, Judgement | None]:
         """Make a call, again where the policy allows it, and judge each result; the last one counts."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from agentguard.errors import AgentGuardError
-from agentguard.guard import Judgement, Outcome, Policy, ToolGuard
+from agentguard.guard import Guard, Judgement, Outcome
 from agentguard.hooks._answers import (
     NOTHING,
     RESULTS,
@@ -76,8 +76,7 @@ class Judge:
         learned = dict.fromkeys(DEFAULT_RATIOS.keys() - DECLARED, 1.0)
         for tool in shapes():
             self.engine.calibrate(tool, likelihood_ratios=learned)
-        policy = Policy(on_guard_error=settings.on_guard_error, shadow=not settings.enforce)
-        self._guard = ToolGuard(self.engine, policy)
+        self._guard = Guard(self.engine, on_guard_error=settings.on_guard_error, shadow=not settings.enforce)
 
     @property
     def ledger(self) -> Ledger:

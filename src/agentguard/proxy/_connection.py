@@ -101,7 +101,7 @@ class Connection:
     ) -> None:
         self.session = uuid4().hex[:12]
         self._guarding = guarding
-        self.withholds = guarding.policy.on_guard_error == "closed" and not guarding.policy.shadow
+        self.withholds = guarding.guard.on_guard_error == "closed" and not guarding.guard.shadow
         self._lock = forks.lock(forks.Rank.LEAF)
         self._open: dict[Any, list[Request]] = {}
         self._past: dict[Any, Request] = {}  # of which a stream that is gone on with may bring the answer again
@@ -250,7 +250,7 @@ class Connection:
         at = perf_counter()
         if len(data) > LARGE:
             return Work(
-                data, lambda: self._done(data, asked, at), large=True, waits=not self._guarding.policy.shadow,
+                data, lambda: self._done(data, asked, at), large=True, waits=not self._guarding.guard.shadow,
                 asks=self._send is not None and self._may_ask(),
             )  # fmt: skip
         return self._step(data, asked, at)
@@ -280,7 +280,7 @@ class Connection:
             return data
         requests = [each for some in due.values() for each in some]
         judged = [each for each in requests if each.method not in UNJUDGED]
-        waits = bool(judged or odd) and not self._guarding.policy.shadow
+        waits = bool(judged or odd) and not self._guarding.guard.shadow
         asks = self._send is not None and any(map(self._is_read_back, requests))
         return Work(data, lambda: self._settled(data, parts, due, odd, at), is_large(message), waits, asks)
 
@@ -337,7 +337,7 @@ class Connection:
         """What changes a part of an answer: the gravest judgement, where it may answer several requests."""
         judged = [(self._settle(each, part, value, at), each.method) for each in requests]
         changes = [(judgement, method) for judgement, method in judged if judgement is not None]
-        if self._guarding.policy.shadow or not changes:
+        if self._guarding.guard.shadow or not changes:
             return []
         if len(changes) == 1:
             return [(place, part, changes[0][1], changes[0][0])]

@@ -1,4 +1,4 @@
-"""What all connections of a proxy share: the engine and its policy, what is declared of the tools, and their pin."""
+"""What all connections of a proxy share: the guard, what is declared of the tools, and their pin."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import Any, Final, Literal
 
 from agentguard import _forks as forks
 from agentguard.errors import ConfigurationError, ProfileError
-from agentguard.guard import Judgement, Outcome, Policy, ToolGuard, artifact_of
+from agentguard.guard import Guard, Judgement, Outcome, artifact_of
 from agentguard.guard._wording import flag_line, notice_of
 from agentguard.proxy._pins import Difference, Pin, Tool, differences, entry_of, tool_of
 from agentguard.stores import Store
-from agentguard.verification import ToolProfile, VerificationEngine
+from agentguard.verification import ToolProfile
 from agentguard.verification._changes import Change, ChangeLog
 from agentguard.verification.profile import ProfileIndex
 from agentguard.verification.types import Trait
@@ -33,28 +33,25 @@ class Guarding:
     """Judges results for all connections of a proxy. May be used by several threads.
 
     Args:
-        engine: judges the results; what servers declare of their tools is registered with it.
-        policy: turns verdicts into actions; with ``shadow`` nothing is changed.
+        guard: the guard; what servers declare of their tools is registered with its engine.
         profiles: the user's own; what one says of a tool stands over what the server declares.
         store: the engine's, where changes of the list of tools are told.
         pin: the pinned tools; None: nothing is pinned.
-        on_listing: what is done about a tool that is not listed as it was pinned, where the policy is no shadow.
+        on_listing: what is done about a tool that is not listed as it was pinned, where the guard is no shadow.
     """
 
     def __init__(
         self,
-        engine: VerificationEngine,
-        policy: Policy,
+        guard: Guard,
         profiles: Iterable[ToolProfile] = (),
         store: Store | None = None,
         pin: Pin | None = None,
         on_listing: OnListing = "flag",
     ) -> None:
         # What is judged beside a result is no artifact here, but is treated as one.
-        self.guard = ToolGuard(engine, replace(policy, artifacts="judge"))
-        self.policy = policy
+        self.guard = replace(guard, artifacts="judge")
         self.counts: Counter[str] = Counter()
-        self._engine = engine
+        self._engine = engine = guard.engine
         self._profiles = ProfileIndex(profiles)
         self._pin = pin
         self._on_listing = on_listing
@@ -91,7 +88,7 @@ class Guarding:
             self._engine.register_tool_profile(artifact_of(outcome.tool), content=dict(content))
             self._searched.add(outcome.tool)
         judgement = self.guard.judge_with_artifact(outcome, beside if content else None)
-        if self.policy.shadow and judgement.redact_artifact:
+        if self.guard.shadow and judgement.redact_artifact:
             judgement = judgement._replace(redact_artifact=())
         self._told(outcome.tool, judgement)
         return self._with_listing(outcome.tool, judgement)
@@ -109,7 +106,7 @@ class Guarding:
         result = judgement.result
         self.count("not verified" if result is None else _DONE[result.verdict])
         if result is not None and result.verdict != "accept":
-            done = "observed" if self.policy.shadow else judgement.action
+            done = "observed" if self.guard.shadow else judgement.action
             _log.warning("%s: a result of %r (%s): %s", result.verdict, tool, done, judgement.hazard)
 
     def _with_listing(self, tool: str, judgement: Judgement) -> Judgement:
@@ -120,7 +117,7 @@ class Guarding:
         action = self.guard.action_on("flag")
         hazard = f"the server may be another than it was: of this tool, {difference.what}"
         notice = notice_of(f"The result of {tool!r} was withheld: {hazard}.") if action == "replace" else ""
-        line = flag_line(self.policy.flag_text, tool, hazard, 0.5) if action == "annotate" else ""
+        line = flag_line(self.guard.flag_text, tool, hazard, 0.5) if action == "annotate" else ""
         return judgement._replace(action=action, notice=notice, line=line, hazard=judgement.hazard or hazard)
 
     def _unsettled(self, tool: str) -> Difference | None:
@@ -131,7 +128,7 @@ class Guarding:
     def refusal(self, tool: str) -> str | None:
         """The notice in place of a call that is not to be made; None where it is."""
         difference = self._unsettled(tool)
-        if difference is None or self.policy.shadow:
+        if difference is None or self.guard.shadow:
             return None
         if self._on_listing != "refuse" and difference.id not in self._faults:
             return None

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from agentguard.guard import Policy
+from agentguard.guard import Guard
 from agentguard.guard.api import create_app
 from agentguard.verification import VerificationEngine
 
@@ -36,8 +36,8 @@ def engine() -> VerificationEngine:
 
 @pytest.fixture
 def make_client() -> Callable[..., TestClient]:
-    def make(engine: VerificationEngine, policy: Policy | None = None, **options: Any) -> TestClient:
-        app = create_app(engine, policy, api_key=KEY, **options)
+    def make(guard: Guard | VerificationEngine, **options: Any) -> TestClient:
+        app = create_app(guard, api_key=KEY, **options)
         return TestClient(app, headers={"X-API-Key": KEY})
 
     return make

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from agentguard.guard import Policy
+from agentguard.guard import Guard
 from agentguard.verification import VerificationEngine
 
 PATH = "/beta/litellm_basic_guardrail_api"
@@ -71,14 +71,14 @@ def test_in_the_place_of_a_swapped_result_stands_the_notice(client: TestClient) 
 def test_a_blocked_result_ends_the_request_where_the_policy_says_so(
     engine: VerificationEngine, make_client: Make
 ) -> None:
-    body = guardrail(make_client(engine, Policy(on_block="raise")), [USER, asked("W999"), told(BAD)])
+    body = guardrail(make_client(Guard(engine, on_block="raise")), [USER, asked("W999"), told(BAD)])
 
     assert body["action"] == "BLOCKED"
     assert body["blocked_reason"].startswith("The result of 'get_order' was blocked")
 
 
 def test_in_shadow_mode_nothing_is_changed(engine: VerificationEngine, make_client: Make) -> None:
-    body = guardrail(make_client(engine, Policy(shadow=True)), [USER, asked("W999"), told(BAD)])
+    body = guardrail(make_client(Guard(engine, shadow=True)), [USER, asked("W999"), told(BAD)])
 
     assert body == {"action": "NONE"}
 
@@ -169,7 +169,7 @@ def test_the_guard_s_failure_is_not_remembered(make_client: Make) -> None:
             return super().verify(*args, **options)
 
     engine = Broken()
-    client = make_client(engine, Policy(on_guard_error="closed"))
+    client = make_client(Guard(engine, on_guard_error="closed"))
     messages = [asked("W1"), told(GOOD)]
 
     assert "could not be verified" in guardrail(client, messages)["texts"][0]

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
 from agentguard.errors import ConfigurationError
-from agentguard.guard import Policy
+from agentguard.guard import Guard
 from agentguard.guard.api import _app as api
 from agentguard.guard.api import create_app
 from agentguard.stores import DiskStore
@@ -64,22 +64,22 @@ def test_a_swapped_result_is_answered_with_a_notice_and_the_reasons(
 
 
 @pytest.mark.parametrize(
-    ("policy", "action", "has_result"),
+    ("rules", "action", "has_result"),
     [
-        (Policy(on_block="raise"), "raise", True),
-        (Policy(shadow=True), "pass", False),
-        (Policy(on_block="raise", shadow=True), "pass", False),
+        ({"on_block": "raise"}, "raise", True),
+        ({"shadow": True}, "pass", False),
+        ({"on_block": "raise", "shadow": True}, "pass", False),
     ],
 )
 def test_the_policy_says_what_becomes_of_a_blocked_result(
     engine: VerificationEngine,
     make_client: Make,
     swapped: dict[str, Any],
-    policy: Policy,
+    rules: Any,
     action: str,
     has_result: bool,
 ) -> None:
-    body = make_client(engine, policy).post("/v1/verify", json=swapped).json()
+    body = make_client(Guard(engine, **rules)).post("/v1/verify", json=swapped).json()
 
     assert (body["verdict"], body["action"], "result" in body) == ("block", action, has_result)
     assert bool(body["notice"]) is has_result
@@ -92,7 +92,7 @@ def test_the_policy_says_what_becomes_of_a_flagged_result(make_client: Make, on_
     engine = VerificationEngine(block_at=1.0)  # nothing is blocked on the posterior
     engine.register_tool_profile("weather", required_fields=["degrees"], has_network_io=False)
 
-    body = make_client(engine, Policy(on_flag=on_flag)).post(
+    body = make_client(Guard(engine, on_flag=on_flag)).post(
         "/v1/verify", json={"tool": "weather", "result": {"answer": "nice"}}
     ).json()  # fmt: skip
 
@@ -149,7 +149,7 @@ class _Broken(VerificationEngine):
 def test_the_guard_s_own_failure_follows_the_policy(
     make_client: Make, caplog: pytest.LogCaptureFixture, on_guard_error: Any, action: str
 ) -> None:
-    client = make_client(_Broken(), Policy(on_guard_error=on_guard_error))
+    client = make_client(Guard(_Broken(), on_guard_error=on_guard_error))
 
     answer = client.post("/v1/verify", json={"tool": "t", "result": "x"})
 
@@ -253,10 +253,10 @@ def test_more_than_may_be_under_way_are_told_to_come_again(make_client: Make, mo
     assert third.status_code == 200
 
 
-@pytest.mark.parametrize("policy", [Policy(on_flag="review"), Policy(on_block="end")])
-def test_a_policy_that_asks_or_ends_is_refused(policy: Policy, key: str) -> None:
-    with pytest.raises(ConfigurationError, match="over HTTP"):
-        create_app(VerificationEngine(), policy, api_key=key)
+@pytest.mark.parametrize("rules", [{"on_flag": "review"}, {"on_block": "end"}])
+def test_a_guard_that_asks_or_ends_is_refused(rules: Any, key: str) -> None:
+    with pytest.raises(ConfigurationError, match="for HTTP: nobody"):
+        create_app(Guard(VerificationEngine(), **rules), api_key=key)
 
 
 def test_a_size_that_is_none_is_refused(key: str) -> None:

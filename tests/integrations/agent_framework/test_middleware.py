@@ -13,7 +13,7 @@ from agent_framework._tools import SKIP_PARSING
 from pydantic import BaseModel
 
 from agentguard import ConfigurationError, ResultBlocked, VerificationEngine
-from agentguard.guard import Outcome
+from agentguard.guard import Guard, Outcome
 from agentguard.integrations import _latency
 from agentguard.integrations.agent_framework import GuardMiddleware
 
@@ -104,13 +104,15 @@ async def test_an_accepted_result_is_the_one_that_the_framework_made(kind: str, 
 
 async def test_the_engine_is_told_what_the_framework_knows(kind: str, engine: VerificationEngine) -> None:
     seen = Seen()
-    await shown(lambda: GOOD, kind, GuardMiddleware(engine, on_judgement=seen), session=AgentSession(session_id="s-5"))
+    await shown(
+        lambda: GOOD, kind, GuardMiddleware(Guard(engine, on_judgement=seen)), session=AgentSession(session_id="s-5")
+    )
     (outcome,) = seen
     told = outcome._replace(execution_time_ms=None)
     assert told == Outcome("lookup", {"key": 3}, json.dumps(GOOD), None, "s-5", "call-0")
     assert outcome.execution_time_ms is not None
     seen.clear()
-    await shown(lambda: GOOD, kind, GuardMiddleware(engine, on_judgement=seen, session=lambda context: "mine"))
+    await shown(lambda: GOOD, kind, GuardMiddleware(Guard(engine, on_judgement=seen), session=lambda context: "mine"))
     assert [outcome.session_id for outcome in seen] == ["mine"]
 
 
@@ -120,7 +122,7 @@ async def test_contents_are_judged_by_what_they_hold() -> None:
         ([Content.from_text("as of today"), IMAGE], ["as of today", IMAGE.to_dict()]),
     ):
         seen = Seen()
-        await shown(lambda given=given: given, "async", GuardMiddleware(VerificationEngine(), on_judgement=seen))
+        await shown(lambda given=given: given, "async", GuardMiddleware(Guard(VerificationEngine(), on_judgement=seen)))
         assert [outcome.result for outcome in seen] == [result]
 
 
@@ -128,11 +130,11 @@ async def test_a_flagged_result_has_a_line_after_it(kind: str) -> None:
     engine = ScriptedEngine(lookup="flag")
     for given in (GOOD, [Content.from_text("as of today"), IMAGE]):
         (bare,) = await shown(lambda given=given: given, kind)
-        (result,) = await shown(lambda given=given: given, kind, GuardMiddleware(engine, flag_text="<{tool}>"))
+        (result,) = await shown(lambda given=given: given, kind, GuardMiddleware(Guard(engine, flag_text="<{tool}>")))
         assert result["items"][:-1] == bare["items"]
         assert result["items"][-1]["text"] == "<lookup>"
         for options in ({"on_flag": "observe"}, {"shadow": True}, {"tools": ["other"]}):
-            guard = GuardMiddleware(engine, **options)  # type: ignore[arg-type]
+            guard = GuardMiddleware(Guard(engine, **options))  # type: ignore[arg-type]
             assert await shown(lambda given=given: given, kind, guard) == [bare]
 
 
@@ -140,9 +142,9 @@ async def test_a_value_that_the_framework_leaves_as_it_is(kind: str) -> None:
     seen = Seen()
     raw = lookup_of(lambda: GOOD, kind, result_parser=SKIP_PARSING)
     (bare,) = await results_of([raw])
-    (result,) = await results_of([raw], GuardMiddleware(VerificationEngine(), on_judgement=seen))
+    (result,) = await results_of([raw], GuardMiddleware(Guard(VerificationEngine(), on_judgement=seen)))
     assert (plain(result), seen[0].result) == (plain(bare), GOOD)
-    (result,) = await results_of([raw], GuardMiddleware(ScriptedEngine(lookup="flag"), flag_text="<{tool}>"))
+    (result,) = await results_of([raw], GuardMiddleware(Guard(ScriptedEngine(lookup="flag"), flag_text="<{tool}>")))
     assert result.result == f"{GOOD}\n\n<lookup>"
 
 
@@ -152,7 +154,7 @@ async def test_a_made_up_result_is_replaced(kind: str, engine: VerificationEngin
     assert result["result"].startswith("The result of 'lookup' was blocked")
     assert "I believe so" not in str(result)
     flagging = ScriptedEngine(lookup="flag")
-    (flagged,) = await shown(lambda: GOOD, kind, GuardMiddleware(flagging, on_flag="block"))
+    (flagged,) = await shown(lambda: GOOD, kind, GuardMiddleware(Guard(flagging, on_flag="block")))
     assert flagged["result"].startswith("The result of 'lookup' was blocked")
 
 
@@ -169,7 +171,7 @@ async def test_listed_last_it_sees_the_tools_own_result(kind: str, engine: Verif
 
 async def test_a_block_that_is_raised_ends_the_run(kind: str, engine: VerificationEngine) -> None:
     with pytest.raises(MiddlewareFailure) as caught:
-        await shown(lambda: MADE_UP, kind, GuardMiddleware(engine, on_block="raise"))
+        await shown(lambda: MADE_UP, kind, GuardMiddleware(Guard(engine, on_block="raise")))
     blocked = caught.value.__cause__
     assert isinstance(blocked, ResultBlocked)
     assert (blocked.tool, blocked.call_id) == ("lookup", "call-0")
@@ -185,7 +187,7 @@ async def test_a_tool_that_raises_is_not_learned_from(kind: str, engine: Verific
 async def test_what_the_framework_makes_up_itself_is_no_result(kind: str, engine: VerificationEngine) -> None:
     seen = Seen()
     calls = [("nowhere", {}), ("lookup", {"key": "by no means a number"})]
-    assert len(await shown(lambda: GOOD, kind, GuardMiddleware(engine, on_judgement=seen), calls=calls)) == 2
+    assert len(await shown(lambda: GOOD, kind, GuardMiddleware(Guard(engine, on_judgement=seen)), calls=calls)) == 2
     assert not seen
 
 
@@ -204,7 +206,7 @@ async def test_what_is_to_be_redacted_is_not_shown(kind: str) -> None:
 async def test_the_guards_own_failure_open_and_closed(kind: str) -> None:
     (bare,) = await shown(lambda: GOOD, kind)
     assert await shown(lambda: GOOD, kind, GuardMiddleware(BrokenEngine())) == [bare]
-    (result,) = await shown(lambda: GOOD, kind, GuardMiddleware(BrokenEngine(), on_guard_error="closed"))
+    (result,) = await shown(lambda: GOOD, kind, GuardMiddleware(Guard(BrokenEngine(), on_guard_error="closed")))
     assert "could not be verified" in result["result"]
 
 
@@ -213,7 +215,7 @@ async def test_only_an_idempotent_tool_is_called_again(kind: str, idempotent: bo
     engine = VerificationEngine()
     engine.register_tool_profile("lookup", required_fields=["id"], has_network_io=False, idempotent=idempotent)
     answers = [MADE_UP, {"note": "I suppose"}, GOOD]
-    (result,) = await shown(lambda: answers.pop(0), kind, GuardMiddleware(engine, max_retries=2))
+    (result,) = await shown(lambda: answers.pop(0), kind, GuardMiddleware(Guard(engine, max_retries=2)))
     assert (result["result"] == json.dumps(GOOD), 3 - len(answers)) == (idempotent, made)
 
 
@@ -234,7 +236,7 @@ async def test_waiting_for_a_thread_is_not_the_tools_time(
         now[0] += 0.1
         return GOOD
 
-    guard = GuardMiddleware(engine, on_judgement=lambda outcome, _: times.append(outcome.execution_time_ms))
+    guard = GuardMiddleware(Guard(engine, on_judgement=lambda outcome, _: times.append(outcome.execution_time_ms)))
     asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(1))
     await shown(make, "sync", guard, calls=[("lookup", {"key": n}) for n in range(8)])
     # The last one moves the clock by 0.1 s when all others are done; with its wait it would have 800 ms.
@@ -243,7 +245,7 @@ async def test_waiting_for_a_thread_is_not_the_tools_time(
 
 async def test_two_sessions_at_once_are_kept_apart(engine: VerificationEngine) -> None:
     seen = Seen()
-    guard = GuardMiddleware(engine, on_judgement=seen)
+    guard = GuardMiddleware(Guard(engine, on_judgement=seen))
     sessions = [AgentSession(session_id=name) for name in "abcd"]
     await asyncio.gather(*(shown(lambda: GOOD, "async", guard, session=session) for session in sessions))
     assert sorted(str(outcome.session_id) for outcome in seen) == list("abcd")
@@ -252,4 +254,4 @@ async def test_two_sessions_at_once_are_kept_apart(engine: VerificationEngine) -
 @pytest.mark.parametrize("options", [{"on_flag": "review"}, {"on_block": "end"}])
 def test_what_it_cannot_do_is_refused_at_once(options: dict[str, Any], engine: VerificationEngine) -> None:
     with pytest.raises(ConfigurationError, match=next(iter(options))):
-        GuardMiddleware(engine, **options)
+        GuardMiddleware(Guard(engine, **options))

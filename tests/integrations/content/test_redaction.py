@@ -12,7 +12,7 @@ from langchain_core.tools import tool
 from langgraph.graph import END, START, StateGraph
 from langgraph.prebuilt import ToolNode
 
-from agentguard.guard import Outcome
+from agentguard.guard import Guard, Outcome
 from agentguard.integrations.functions import guarded
 from agentguard.integrations.langchain import ToolGuardMiddleware
 from agentguard.integrations.langgraph import GuardedToolNode, GuardNode, GuardState
@@ -78,7 +78,7 @@ async def test_langchain(engine: VerificationEngine, run: Run, raw: Any, shown: 
 
 
 async def test_langchain_shadow_changes_nothing(engine: VerificationEngine, run: Run) -> None:
-    graph = agent([lookup_of(ADDRESS)], LOOKUP, middleware=[ToolGuardMiddleware(engine, shadow=True)])
+    graph = agent([lookup_of(ADDRESS)], LOOKUP, middleware=[ToolGuardMiddleware(Guard(engine, shadow=True))])
     (message,) = answers(await run(graph, ASK))
     assert message.content == ADDRESS
 
@@ -111,7 +111,7 @@ async def test_guard_node_behind_guarded_tools(engine: VerificationEngine, run: 
 
 
 async def test_guard_node_in_shadow_changes_nothing(engine: VerificationEngine, run: Run) -> None:
-    out = await run(graph_of(ToolNode([lookup_of(ADDRESS)]), GuardNode(engine, shadow=True)), TURN)
+    out = await run(graph_of(ToolNode([lookup_of(ADDRESS)]), GuardNode(Guard(engine, shadow=True))), TURN)
     assert answers(out)[0].content == ADDRESS
 
 
@@ -127,7 +127,7 @@ async def test_functions(engine: VerificationEngine) -> None:
     async def coroutine(key: int) -> Any:
         return [RAW, f"or {ADDRESS}"]
 
-    @guarded(engine, "lookup", shadow=True)
+    @guarded(Guard(engine, shadow=True), "lookup")
     def watched(key: int) -> Any:
         return RAW
 
@@ -154,7 +154,7 @@ async def test_a_result_that_no_placeholder_can_be_put_into_is_withheld(engine: 
 async def test_who_is_told_of_judgements_is_given_the_raw_result(engine: VerificationEngine) -> None:
     seen: list[Outcome] = []
 
-    @guarded(engine, "lookup", on_judgement=lambda outcome, _: seen.append(outcome))
+    @guarded(Guard(engine, on_judgement=lambda outcome, _: seen.append(outcome)), "lookup")
     def plain(key: int) -> Any:
         return RAW
 

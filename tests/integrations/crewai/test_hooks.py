@@ -10,7 +10,7 @@ from crewai.hooks import HookAborted, get_after_tool_call_hooks, get_before_tool
 from crewai.tools import tool
 
 from agentguard import ConfigurationError, ResultBlocked, VerificationEngine
-from agentguard.guard import Outcome
+from agentguard.guard import Guard, Outcome
 from agentguard.integrations import crewai as integration
 from agentguard.integrations.crewai import guard_crew
 
@@ -55,7 +55,8 @@ async def shown(make: Any, kind: str, engine: VerificationEngine | None, **optio
     crew = crew_of([lookup_of(make)], kind, **calls)
     if engine is None:
         return await run(crew, kind)
-    with guard_crew(engine, crew, **options):
+    session = options.pop("session", None)
+    with guard_crew(Guard(engine, **options), crew, session=session):
         return await run(crew, kind)
 
 
@@ -75,7 +76,7 @@ async def test_an_accepted_result_is_the_one_that_crewai_made(kind: str, given: 
 async def test_the_engine_is_told_what_crewai_knows(kind: str, engine: VerificationEngine) -> None:
     seen = Seen()
     crew = crew_of([lookup_of(lambda: GOOD)], kind)
-    with guard_crew(engine, on_judgement=seen):
+    with guard_crew(Guard(engine, on_judgement=seen)):
         await run(crew, kind)
     (outcome,) = seen
     told = outcome._replace(execution_time_ms=None, call_id=None)
@@ -111,7 +112,7 @@ async def test_a_block_that_is_raised_is_not_swallowed(kind: str, engine: Verifi
 async def test_the_next_same_call_is_not_answered_by_the_blocked_result(kind: str, engine: VerificationEngine) -> None:
     crew = crew_of([lookup_of(iter([MADE_UP, GOOD]).__next__)], kind)
     seen = Seen()
-    with guard_crew(engine, crew, on_judgement=seen):
+    with guard_crew(Guard(engine, on_judgement=seen), crew):
         (first,) = await run(crew, kind)
         crew.agents[0].llm._shown.clear()
         (second,) = await run(crew, kind)
@@ -123,7 +124,7 @@ async def test_the_next_same_call_is_not_answered_by_the_blocked_result(kind: st
 async def test_an_answer_from_the_cache_has_no_latency(kind: str, engine: VerificationEngine) -> None:
     crew = crew_of([lookup_of(iter([GOOD]).__next__)], kind)
     seen = Seen()
-    with guard_crew(engine, crew, on_judgement=seen):
+    with guard_crew(Guard(engine, on_judgement=seen), crew):
         first = await run(crew, kind)
         crew.agents[0].llm._shown.clear()
         assert await run(crew, kind) == first
@@ -143,7 +144,7 @@ async def test_what_crewai_makes_up_itself_is_no_result(engine: VerificationEngi
     spent = lookup_of(lambda: GOOD)
     spent.max_usage_count = 1
     crew = crew_of([spent], "native", calls=[("lookup", {"key": 1}), ("lookup", {"key": 2})])
-    with guard_crew(engine, crew, on_judgement=seen):
+    with guard_crew(Guard(engine, on_judgement=seen), crew):
         (_, second) = await run(crew, "native")
     assert "usage limit" in second
     assert [outcome.args for outcome in seen] == [{"key": 1}]
@@ -222,4 +223,4 @@ async def test_other_crews_are_left_alone_and_the_hooks_are_removed(engine: Veri
 @pytest.mark.parametrize("options", [{"on_flag": "review"}, {"on_block": "end"}])
 def test_what_it_cannot_do_is_refused_at_once(options: dict[str, Any], engine: VerificationEngine) -> None:
     with pytest.raises(ConfigurationError, match=next(iter(options))):
-        guard_crew(engine, **options)
+        guard_crew(Guard(engine, **options))

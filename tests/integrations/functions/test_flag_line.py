@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from agentguard import ConfigurationError, ResultBlocked, VerificationEngine
-from agentguard.guard import Judgement, Outcome
+from agentguard.guard import Guard, Judgement, Outcome
 from agentguard.integrations.functions import guarded
 
 from ..langchain.scripted import ScriptedEngine
@@ -23,11 +23,11 @@ def flagging(verdict: str = "flag") -> ScriptedEngine:
 async def both(result: Any, engine: VerificationEngine, **options: Any) -> tuple[Any, Any]:
     """What a plain function and a coroutine function give that return this."""
 
-    @guarded(engine, "lookup", **options)
+    @guarded(Guard(engine, **options), "lookup")
     def plain() -> Any:
         return result
 
-    @guarded(engine, "lookup", **options)
+    @guarded(Guard(engine, **options), "lookup")
     async def coroutine() -> Any:
         return result
 
@@ -76,7 +76,7 @@ async def test_an_accepted_text_has_no_line() -> None:
 async def test_the_line_can_be_said_otherwise() -> None:
     assert await both("18 degrees", flagging(), flag_text="<{hazard}>") == ("18 degrees\n\n<the id is missing>",) * 2
     with pytest.raises(ConfigurationError, match="flag_text"):
-        guarded(flagging(), flag_text="{what}")
+        guarded(Guard(flagging(), flag_text="{what}"))
 
 
 async def test_whoever_is_told_of_judgements_gets_the_line_for_any_value() -> None:
@@ -100,12 +100,12 @@ async def test_a_call_that_keeps_its_answer_is_not_made_for_ever(max_retries: in
     engine = flagging("block")
     engine.register_tool_profile("lookup", idempotent=True)
 
-    @guarded(engine, max_retries=max_retries)
+    @guarded(Guard(engine, max_retries=max_retries))
     def lookup(key: str) -> str:
         made.append(key)
         return "plenty"
 
-    @guarded(engine, "lookup", max_retries=max_retries)
+    @guarded(Guard(engine, max_retries=max_retries), "lookup")
     async def lookup_async(key: str) -> str:
         made.append(key)
         return "plenty"
@@ -126,11 +126,11 @@ async def test_a_retry_does_not_make_a_wrong_answer_good() -> None:
     def answer(sku: str) -> dict[str, Any]:
         return stuck[0] if stuck else {"sku": sku, "price": 10.0 + int(sku[2:]) % 7}
 
-    @guarded(engine, max_retries=2)
+    @guarded(Guard(engine, max_retries=2))
     def price(sku: str) -> dict[str, Any]:
         return answer(sku)
 
-    @guarded(engine, "price", max_retries=2)
+    @guarded(Guard(engine, max_retries=2), "price")
     async def price_async(sku: str) -> dict[str, Any]:
         return answer(sku)
 

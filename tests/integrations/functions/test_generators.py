@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from agentguard import ConfigurationError, DataError, ResultBlocked, VerificationEngine
-from agentguard.guard import Outcome
+from agentguard.guard import Guard, Outcome
 from agentguard.integrations import functions
 from agentguard.integrations.functions import guarded
 
@@ -45,7 +45,7 @@ async def aendless() -> AsyncIterator[int]:
 
 async def test_generators_are_drained_into_the_list_that_is_judged() -> None:
     seen = Seen()
-    guard = guarded(new_engine(), "rows", on_judgement=seen)
+    guard = guarded(Guard(new_engine(), on_judgement=seen), "rows")
     drained: Any = guard(rows)()
     drained_async: Any = await guard(arows)()  # type: ignore[misc]  # a drained generator is awaited, not iterated
     handed_on: Any = guard(lambda: rows())()
@@ -65,7 +65,7 @@ async def test_a_made_up_row_blocks_the_whole() -> None:
 async def test_an_endless_generator_is_stopped_and_closed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(functions, "MOST_ITEMS", 3)
     seen = Seen()
-    guard = guarded(new_engine(), "rows", on_judgement=seen)
+    guard = guarded(Guard(new_engine(), on_judgement=seen), "rows")
     with pytest.raises(DataError, match="more than 3 items"):
         guard(endless)()
     with pytest.raises(DataError, match="more than 3 items"):
@@ -106,7 +106,7 @@ def test_a_plain_function_cannot_drain_an_asynchronous_generator() -> None:
 
 async def test_shadow_mode_hands_generators_on_unread() -> None:
     seen = Seen()
-    guard = guarded(new_engine(), "rows", shadow=True, on_judgement=seen)
+    guard = guarded(Guard(new_engine(), shadow=True, on_judgement=seen), "rows")
     assert list(guard(rows)()) == ROWS
     assert [row async for row in guard(arows)()] == ROWS
     made = rows()
@@ -122,7 +122,7 @@ async def test_an_exception_halfway_is_the_functions_own() -> None:
         raise OSError("the disk is gone")
 
     with pytest.raises(OSError, match="the disk is gone"):
-        guarded(new_engine(), "rows", on_judgement=seen)(breaks)()
+        guarded(Guard(new_engine(), on_judgement=seen), "rows")(breaks)()
     assert not seen
 
 
@@ -131,7 +131,7 @@ async def test_a_plain_function_that_hands_on_a_coroutine_is_judged_when_it_is_a
         return ROWS
 
     seen = Seen()
-    pending = guarded(new_engine(), "rows", on_judgement=seen)(lambda: fetch())()
+    pending = guarded(Guard(new_engine(), on_judgement=seen), "rows")(lambda: fetch())()
     assert not seen
     assert await pending == ROWS
     assert [outcome.result for outcome in seen] == [ROWS]

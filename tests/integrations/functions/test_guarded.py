@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from agentguard import ConfigurationError, ResultBlocked, VerificationEngine
+from agentguard import ConfigurationError, Guard, ResultBlocked, VerificationEngine
 from agentguard.integrations import functions
 from agentguard.integrations.functions import guarded
 
@@ -40,11 +40,11 @@ def new_engine(kind: type[VerificationEngine] = VerificationEngine, **fields: An
 def both(engine: VerificationEngine, make: Any, **options: Any) -> tuple[Any, Any]:
     """A plain function and a coroutine function that return what ``make()`` does, both guarded."""
 
-    @guarded(engine, "lookup", **options)
+    @guarded(Guard(engine, **options), "lookup")
     def plain(key: int = 1) -> Any:
         return make()
 
-    @guarded(engine, "lookup", **options)
+    @guarded(Guard(engine, **options), "lookup")
     async def coroutine(key: int = 1) -> Any:
         return make()
 
@@ -195,12 +195,16 @@ def test_eight_threads_lose_no_update() -> None:
     assert engine.verify("lookup", result=GOOD).note == "trusted warm-up, 0 calls left"
 
 
-@pytest.mark.parametrize(
-    "options", [{"on_flag": "review"}, {"on_block": "end"}, {"generators": "stream"}, {"max_retries": -1}]
-)
-def test_what_a_function_cannot_do_is_refused_at_once(options: dict[str, Any]) -> None:
-    with pytest.raises(ConfigurationError, match=next(iter(options))):
-        guarded(new_engine(), **options)
+@pytest.mark.parametrize("rules", [{"on_flag": "review"}, {"on_block": "end"}, {"max_retries": -1}])
+def test_what_a_function_cannot_do_is_refused_at_once(rules: dict[str, Any]) -> None:
+    with pytest.raises(ConfigurationError, match=next(iter(rules))):
+        guarded(Guard(new_engine(), **rules))
+
+
+def test_another_way_with_generators_is_refused() -> None:
+    wrong: Any = "stream"
+    with pytest.raises(ConfigurationError, match="generators"):
+        guarded(new_engine(), generators=wrong)
 
 
 def test_what_is_no_function_is_refused() -> None:

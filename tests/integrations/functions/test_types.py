@@ -15,7 +15,7 @@ import pytest
 from pydantic import BaseModel, Field
 from typing_extensions import NotRequired, TypedDict
 
-from agentguard import ConfigurationError, ResultBlocked, VerificationEngine
+from agentguard import ConfigurationError, Guard, ResultBlocked, VerificationEngine
 from agentguard.integrations import functions
 from agentguard.integrations.functions import guarded
 
@@ -112,7 +112,7 @@ async def test_a_coroutine_is_held_to_what_it_is_awaited_for() -> None:
 
     @guarded(VerificationEngine(), types="check")
     def later(sku: str) -> Awaitable[Price]:
-        return functions.guarded(VerificationEngine(), shadow=True)(price)(sku)
+        return functions.guarded(Guard(VerificationEngine(), shadow=True))(price)(sku)
 
     assert (await price("K"))["price"] == 9.5
     assert (await later("K"))["price"] == 9.5

@@ -7,7 +7,7 @@ from agents import Agent, RunConfig, Runner, function_tool
 from agents.testing import ScriptedModel, assistant_message, function_call
 from langchain_core.tools import tool
 
-from agentguard import VerificationEngine
+from agentguard import Guard, VerificationEngine
 from agentguard.integrations.functions import guarded
 
 PROPERTIES = {"city": "string", "days": "integer"}
@@ -30,7 +30,7 @@ async def aforecast(city: str, days: int = 1) -> dict[str, object]:
 
 
 def test_under_langchains_tool() -> None:
-    made = tool("forecast")(guarded(new_engine(), "forecast", on_block="replace")(forecast))
+    made = tool("forecast")(guarded(Guard(new_engine(), on_block="replace"), "forecast")(forecast))
     assert {name: field["type"] for name, field in made.args.items()} == PROPERTIES
     assert made.description == "The weather to come."
     assert made.invoke({"city": "London"}) == {"degrees": 18}
@@ -38,7 +38,7 @@ def test_under_langchains_tool() -> None:
 
 
 def test_under_langchains_tool_with_a_coroutine_function() -> None:
-    made = tool("forecast")(guarded(new_engine(), "forecast", on_block="replace")(aforecast))
+    made = tool("forecast")(guarded(Guard(new_engine(), on_block="replace"), "forecast")(aforecast))
     assert {name: field["type"] for name, field in made.args.items()} == PROPERTIES
     assert asyncio.run(made.ainvoke({"city": "London"})) == {"degrees": 18}
     assert asyncio.run(made.ainvoke({"city": "Atlantis"})).startswith("The result of 'forecast' was blocked")
@@ -46,7 +46,9 @@ def test_under_langchains_tool_with_a_coroutine_function() -> None:
 
 async def test_under_function_tool_of_openai_agents() -> None:
     for function in (forecast, aforecast):
-        made = function_tool(guarded(new_engine(), "forecast", on_block="replace")(function), name_override="forecast")
+        made = function_tool(
+            guarded(Guard(new_engine(), on_block="replace"), "forecast")(function), name_override="forecast"
+        )
         assert {name: field["type"] for name, field in made.params_json_schema["properties"].items()} == PROPERTIES
         calls = [
             function_call("forecast", json.dumps({"city": city, "days": 1}), call_id=city)

@@ -12,7 +12,7 @@ from google.adk.tools import FunctionTool, LongRunningFunctionTool
 from pydantic import BaseModel
 
 from agentguard import ConfigurationError, ResultBlocked, VerificationEngine
-from agentguard.guard import Outcome
+from agentguard.guard import Guard, Outcome
 from agentguard.integrations import google_adk as integration
 from agentguard.integrations.google_adk import GuardPlugin
 
@@ -80,12 +80,12 @@ async def test_an_accepted_result_is_the_one_that_adk_made(kind: str, given: Any
 
 async def test_the_engine_is_told_what_adk_knows(kind: str, engine: VerificationEngine) -> None:
     seen = Seen()
-    await shown(lambda: GOOD, kind, GuardPlugin(engine, on_judgement=seen))
+    await shown(lambda: GOOD, kind, GuardPlugin(Guard(engine, on_judgement=seen)))
     (outcome,) = seen
     assert outcome._replace(execution_time_ms=None) == Outcome("lookup", {"key": 3}, GOOD, None, "talk-5", "call-0")
     assert outcome.execution_time_ms is not None
     seen.clear()
-    guard = GuardPlugin(engine, on_judgement=seen, session=lambda context: context.agent_name)
+    guard = GuardPlugin(Guard(engine, on_judgement=seen), session=lambda context: context.agent_name)
     await shown(lambda: GOOD, kind, guard)
     assert [outcome.session_id for outcome in seen] == ["clerk"]
 
@@ -101,16 +101,16 @@ async def test_the_engine_is_told_what_adk_knows(kind: str, engine: Verification
 async def test_a_flagged_result_has_a_line_with_it(kind: str, given: Any, lined: Any) -> None:
     engine = ScriptedEngine(lookup="flag")
     bare = await shown(lambda: given, kind)
-    assert await shown(lambda: given, kind, GuardPlugin(engine, flag_text="<{tool}>")) == [lined]
+    assert await shown(lambda: given, kind, GuardPlugin(Guard(engine, flag_text="<{tool}>"))) == [lined]
     for options in ({"on_flag": "observe"}, {"shadow": True}, {"tools": ["other"]}):
-        assert await shown(lambda: given, kind, GuardPlugin(engine, **options)) == bare  # type: ignore[arg-type]
+        assert await shown(lambda: given, kind, GuardPlugin(Guard(engine, **options))) == bare  # type: ignore[arg-type]
 
 
 async def test_a_made_up_result_is_replaced(kind: str, engine: VerificationEngine) -> None:
     (response,) = await shown(lambda: MADE_UP, kind, GuardPlugin(engine))
     assert list(response) == ["error"]
     assert response["error"].startswith("The result of 'lookup' was blocked")
-    (flagged,) = await shown(lambda: GOOD, kind, GuardPlugin(ScriptedEngine(lookup="flag"), on_flag="block"))
+    (flagged,) = await shown(lambda: GOOD, kind, GuardPlugin(Guard(ScriptedEngine(lookup="flag"), on_flag="block")))
     assert list(flagged) == ["error"]
 
 
@@ -145,13 +145,13 @@ async def test_an_answer_in_the_tools_place_is_judged_without_a_latency(kind: st
         ([], {"before_tool_callback": lambda tool, args, tool_context: GOOD}),
     ):
         seen = Seen()
-        await shown(lambda: None, kind, GuardPlugin(engine, on_judgement=seen), *plugins, **options)
+        await shown(lambda: None, kind, GuardPlugin(Guard(engine, on_judgement=seen)), *plugins, **options)
         assert [(outcome.result, outcome.execution_time_ms) for outcome in seen] == [(GOOD, None)]
 
 
 async def test_a_block_that_is_raised_ends_the_run(kind: str, engine: VerificationEngine) -> None:
     with pytest.raises(RuntimeError) as caught:
-        await shown(lambda: MADE_UP, kind, GuardPlugin(engine, on_block="raise"))
+        await shown(lambda: MADE_UP, kind, GuardPlugin(Guard(engine, on_block="raise")))
     blocked = caught.value.__cause__
     assert isinstance(blocked, ResultBlocked)
     assert (blocked.tool, blocked.call_id) == ("lookup", "call-0")
@@ -162,7 +162,7 @@ async def test_a_tool_that_raises_is_not_learned_from(kind: str, engine: Verific
     with pytest.raises(KeyError, match="no such row"):
         await shown(raiser(KeyError("no such row")), kind, GuardPlugin(engine))
     seen = Seen()
-    plugins = (GuardPlugin(engine, on_judgement=seen), ReflectAndRetryToolPlugin())
+    plugins = (GuardPlugin(Guard(engine, on_judgement=seen)), ReflectAndRetryToolPlugin())
     (response,) = await shown(raiser(KeyError("no such row")), kind, *plugins)
     assert response["error_type"] == "KeyError"
     assert not seen
@@ -173,20 +173,20 @@ async def test_a_tool_that_raises_is_not_learned_from(kind: str, engine: Verific
 async def test_a_failure_that_the_tool_reports_is_judged_as_one(kind: str, failure: Any) -> None:
     seen = Seen()
     bare = await shown(lambda: dict(failure), kind)
-    assert await shown(lambda: dict(failure), kind, GuardPlugin(VerificationEngine(), on_judgement=seen)) == bare
+    assert await shown(lambda: dict(failure), kind, GuardPlugin(Guard(VerificationEngine(), on_judgement=seen))) == bare
     assert [outcome.is_error for outcome in seen] == [True]
 
 
 async def test_what_adk_makes_up_itself_is_no_result(kind: str, engine: VerificationEngine) -> None:
     seen = Seen()
-    (response,) = await shown(lambda: GOOD, kind, GuardPlugin(engine, on_judgement=seen), calls=[("lookup", {})])
+    (response,) = await shown(lambda: GOOD, kind, GuardPlugin(Guard(engine, on_judgement=seen)), calls=[("lookup", {})])
     assert "mandatory input parameters" in response["error"]
     assert [outcome.is_error for outcome in seen] == [True]  # ADK returns it as the tool's own report of a failure
     seen.clear()
     tool = FunctionTool(lookup_of(lambda: GOOD, kind), require_confirmation=True)
-    await responses_of(runner_of([tool], GuardPlugin(engine, on_judgement=seen)), kind)
+    await responses_of(runner_of([tool], GuardPlugin(Guard(engine, on_judgement=seen))), kind)
     tool = LongRunningFunctionTool(lookup_of(lambda: None, kind))
-    await responses_of(runner_of([tool], GuardPlugin(engine, on_judgement=seen)), kind)
+    await responses_of(runner_of([tool], GuardPlugin(Guard(engine, on_judgement=seen))), kind)
     assert not seen
 
 
@@ -205,7 +205,9 @@ async def test_what_is_to_be_redacted_is_not_shown(kind: str) -> None:
 
 async def test_the_guards_own_failure_open_and_closed(kind: str) -> None:
     assert await shown(lambda: GOOD, kind, GuardPlugin(BrokenEngine())) == [GOOD]
-    (response,) = await shown(lambda: GOOD, kind, GuardPlugin(BrokenEngine(), on_guard_error="closed", max_retries=3))
+    (response,) = await shown(
+        lambda: GOOD, kind, GuardPlugin(Guard(BrokenEngine(), on_guard_error="closed", max_retries=3))
+    )
     assert "could not be verified" in response["error"]
 
 
@@ -214,7 +216,7 @@ async def test_only_an_idempotent_tool_is_called_again(kind: str, idempotent: bo
     engine = VerificationEngine()
     engine.register_tool_profile("lookup", required_fields=["id"], has_network_io=False, idempotent=idempotent)
     answers = [MADE_UP, {"note": "I suppose"}, GOOD]
-    (response,) = await shown(lambda: answers.pop(0), kind, GuardPlugin(engine, max_retries=2))
+    (response,) = await shown(lambda: answers.pop(0), kind, GuardPlugin(Guard(engine, max_retries=2)))
     assert (response == GOOD, 3 - len(answers)) == (idempotent, made)
 
 
@@ -222,7 +224,7 @@ async def test_what_the_profile_asks_for_is_read_back(kind: str) -> None:
     engine = VerificationEngine()
     engine.register_tool_profile("lookup", confirm={"tool": "get", "args": {"id": "$.result.id"}})
     for stored, passes in ((GOOD, True), (None, False)):
-        guard = GuardPlugin(engine, readers={"get": lambda id, stored=stored: stored})
+        guard = GuardPlugin(Guard(engine, readers={"get": lambda id, stored=stored: stored}))
         (response,) = await shown(lambda: GOOD, kind, guard)
         assert (response == GOOD) == passes
 
@@ -231,7 +233,7 @@ async def test_a_retry_that_raises_leaves_the_block(kind: str) -> None:
     engine = ScriptedEngine(lookup="block")
     engine.register_tool_profile("lookup", idempotent=True)
     answers = iter([MADE_UP])
-    (response,) = await shown(lambda: next(answers), kind, GuardPlugin(engine, max_retries=2))
+    (response,) = await shown(lambda: next(answers), kind, GuardPlugin(Guard(engine, max_retries=2)))
     assert response["error"].startswith("The result of 'lookup' was blocked")
 
 
@@ -251,7 +253,7 @@ async def test_the_time_is_that_of_each_call(monkeypatch: pytest.MonkeyPatch, en
         return GOOD
 
     now[0] = 5.0
-    guard = GuardPlugin(engine, on_judgement=lambda outcome, _: times.append(outcome.execution_time_ms))
+    guard = GuardPlugin(Guard(engine, on_judgement=lambda outcome, _: times.append(outcome.execution_time_ms)))
     await shown(make, "async", guard, calls=[("lookup", {"key": n}) for n in range(8)])
     # Each moves the clock by 0.1 s while no other one runs; with the wait for others, the last would have 800 ms.
     assert times == pytest.approx([100.0] * 8)
@@ -259,7 +261,7 @@ async def test_the_time_is_that_of_each_call(monkeypatch: pytest.MonkeyPatch, en
 
 async def test_two_sessions_at_once_are_kept_apart(engine: VerificationEngine) -> None:
     seen = Seen()
-    guard = GuardPlugin(engine, on_judgement=seen)
+    guard = GuardPlugin(Guard(engine, on_judgement=seen))
     runners = {name: runner_of([lookup_of(lambda: GOOD, "async")], guard) for name in "abcd"}
     await asyncio.gather(*(responses_of(runner, "async", name) for name, runner in runners.items()))
     assert sorted(str(outcome.session_id) for outcome in seen) == list("abcd")
@@ -268,4 +270,4 @@ async def test_two_sessions_at_once_are_kept_apart(engine: VerificationEngine) -
 @pytest.mark.parametrize("options", [{"on_flag": "review"}, {"on_block": "end"}])
 def test_what_it_cannot_do_is_refused_at_once(options: dict[str, Any], engine: VerificationEngine) -> None:
     with pytest.raises(ConfigurationError, match=next(iter(options))):
-        GuardPlugin(engine, **options)
+        GuardPlugin(Guard(engine, **options))

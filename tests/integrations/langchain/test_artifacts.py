@@ -12,6 +12,7 @@ from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode
 from langgraph.types import Command
 
+from agentguard import Guard
 from agentguard.errors import ConfigurationError
 from agentguard.integrations.langchain import ToolGuardMiddleware
 from agentguard.integrations.langgraph import GuardedToolNode, GuardNode, ReviewNode, guard_wrappers
@@ -54,20 +55,20 @@ def graph_of(*nodes: Any, saver: bool = False) -> Any:
 
 
 def in_an_agent(engine: Any, tool: Any, **options: Any) -> Any:
-    return agent([tool], TURN, middleware=[ToolGuardMiddleware(engine, **options)])
+    return agent([tool], TURN, middleware=[ToolGuardMiddleware(Guard(engine, **options))])
 
 
 def in_a_tool_node(engine: Any, tool: Any, **options: Any) -> Any:
-    return graph_of(GuardedToolNode([tool], engine, **options))
+    return graph_of(GuardedToolNode([tool], Guard(engine, **options)))
 
 
 def by_wrappers(engine: Any, tool: Any, **options: Any) -> Any:
-    wrap, awrap = guard_wrappers(engine, **options)
+    wrap, awrap = guard_wrappers(Guard(engine, **options))
     return graph_of(ToolNode([tool], wrap_tool_call=wrap, awrap_tool_call=awrap))
 
 
 def in_a_node(engine: Any, tool: Any, **options: Any) -> Any:
-    return graph_of(ToolNode([tool]), GuardNode(engine, **options))
+    return graph_of(ToolNode([tool]), GuardNode(Guard(engine, **options)))
 
 
 GUARDS = pytest.mark.parametrize("guard", [in_an_agent, in_a_tool_node, by_wrappers, in_a_node])
@@ -192,7 +193,8 @@ async def test_only_artifacts_of_guarded_tools_are_judged(run: Run) -> None:
 async def test_a_guard_node_behind_guarded_tools_judges_nothing_again(run: Run) -> None:
     engine = engine_of(order_artifact="flag")
     graph = graph_of(
-        GuardedToolNode([order], engine, artifacts="judge"), GuardNode(engine, artifacts="judge", on_flag="block")
+        GuardedToolNode([order], Guard(engine, artifacts="judge")),
+        GuardNode(Guard(engine, artifacts="judge", on_flag="block")),
     )
     (message,) = answers(await run_of(run, graph))
 
@@ -202,7 +204,7 @@ async def test_a_guard_node_behind_guarded_tools_judges_nothing_again(run: Run) 
 
 async def test_a_review_teaches_what_it_was_about(run: Run) -> None:
     engine = engine_of(order_artifact="flag")
-    graph = graph_of(GuardedToolNode([order], engine, artifacts="judge"), ReviewNode(engine), saver=True)
+    graph = graph_of(GuardedToolNode([order], Guard(engine, artifacts="judge")), ReviewNode(engine), saver=True)
     out = await run_of(run, graph)
     (asked,) = out["__interrupt__"]
     assert "C-8" in asked.value["action_requests"][0]["description"]
@@ -241,5 +243,5 @@ async def test_a_profile_takes_content_out_of_an_artifact(run: Run) -> None:
 
 @GUARDS
 def test_a_wrong_word_is_refused(guard: Any) -> None:
-    with pytest.raises(ConfigurationError, match="artifacts must be one of 'ignore', 'judge'"):
+    with pytest.raises(ConfigurationError, match="artifacts must be 'ignore' or 'judge'"):
         guard(engine_of(), order, artifacts="maybe")

@@ -10,6 +10,7 @@ from langchain_core.messages import HumanMessage, ToolMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 
+from agentguard import Guard
 from agentguard.errors import ConfigurationError, ResultBlocked
 from agentguard.integrations.langchain import ToolGuardMiddleware
 from agentguard.integrations.receipts import ReceiptStatus, verify_transcript
@@ -105,7 +106,7 @@ async def test_the_verdict_is_plain_json_and_survives_a_checkpoint(run: Run, ver
 
 
 async def test_flagged_results_are_blocked_where_the_policy_says_so(run: Run) -> None:
-    middleware = ToolGuardMiddleware(ScriptedEngine(weather="flag"), on_flag="block")
+    middleware = ToolGuardMiddleware(Guard(ScriptedEngine(weather="flag"), on_flag="block"))
     (message,) = answers(await run(agent([weather], WEATHER, middleware=[middleware]), ASK))
 
     assert "blocked" in message.content
@@ -117,7 +118,7 @@ async def test_only_the_named_tools_are_guarded(run: Run) -> None:
     graph = agent(
         [weather, news],
         calls(("weather", {"city": "Kew"}), ("news", {"city": "Kew"})),
-        middleware=[ToolGuardMiddleware(engine, tools=["weather"])],
+        middleware=[ToolGuardMiddleware(Guard(engine, tools=["weather"]))],
     )
     guarded, free = answers(await run(graph, ASK))
 
@@ -129,7 +130,7 @@ async def test_only_the_named_tools_are_guarded(run: Run) -> None:
 
 async def test_shadow_mode_judges_and_changes_nothing(run: Run, stream: Run) -> None:
     engine = ScriptedEngine(weather="block")
-    shadow = ToolGuardMiddleware(engine, shadow=True, on_block="raise", on_flag="review", max_retries=3)
+    shadow = ToolGuardMiddleware(Guard(engine, shadow=True, on_block="raise", on_flag="review", max_retries=3))
     (with_shadow,) = answers(await run(agent([weather], WEATHER, middleware=[shadow]), ASK))
     (without,) = answers(await run(agent([weather], WEATHER, middleware=[]), ASK))
     events = await stream(agent([weather], WEATHER, middleware=[shadow]), ASK, stream_mode="custom")
@@ -172,7 +173,9 @@ async def test_a_blocked_call_is_made_again_only_where_its_profile_allows_it(
     engine, counted = ScriptedEngine(weather="block"), Counted()
     if idempotent is not None:
         engine.register_tool_profile("weather", idempotent=idempotent)
-    graph = agent([tool(counted.weather)], WEATHER, middleware=[ToolGuardMiddleware(engine, max_retries=max_retries)])
+    graph = agent(
+        [tool(counted.weather)], WEATHER, middleware=[ToolGuardMiddleware(Guard(engine, max_retries=max_retries))]
+    )
     (message,) = answers(await run(graph, ASK))
 
     assert counted.runs == runs
@@ -183,7 +186,7 @@ async def test_a_blocked_call_is_made_again_only_where_its_profile_allows_it(
 async def test_a_retry_that_is_accepted_is_what_the_model_sees(run: Run) -> None:
     engine, counted = ScriptedEngine(weather=["block", "accept"]), Counted()
     engine.register_tool_profile("weather", idempotent=True)
-    graph = agent([tool(counted.weather)], WEATHER, middleware=[ToolGuardMiddleware(engine, max_retries=5)])
+    graph = agent([tool(counted.weather)], WEATHER, middleware=[ToolGuardMiddleware(Guard(engine, max_retries=5))])
     (message,) = answers(await run(graph, ASK))
 
     assert (message.content, message.status) == ("2", "success")
@@ -195,7 +198,7 @@ async def test_raise_stops_the_run_before_the_model_is_called_again(run: Run) ->
     graph = agent(
         [weather, news],
         calls(("weather", {"city": "Kew"}), ("news", {"city": "Kew"})),
-        middleware=[ToolGuardMiddleware(engine, on_block="raise")],
+        middleware=[ToolGuardMiddleware(Guard(engine, on_block="raise"))],
         checkpointer=InMemorySaver(),
     )
     with pytest.raises(ResultBlocked) as raised:
@@ -211,7 +214,7 @@ async def test_after_raise_resuming_raises_again_and_a_new_message_goes_on(run: 
     graph = agent(
         [weather],
         WEATHER,
-        middleware=[ToolGuardMiddleware(ScriptedEngine(weather="block"), on_block="raise")],
+        middleware=[ToolGuardMiddleware(Guard(ScriptedEngine(weather="block"), on_block="raise"))],
         checkpointer=InMemorySaver(),
     )
     for value in (ASK, None):
@@ -227,7 +230,7 @@ async def test_end_ends_the_run_with_the_notice(run: Run) -> None:
     graph = agent(
         [weather],
         WEATHER,
-        middleware=[ToolGuardMiddleware(ScriptedEngine(weather="block"), on_block="end")],
+        middleware=[ToolGuardMiddleware(Guard(ScriptedEngine(weather="block"), on_block="end"))],
         checkpointer=InMemorySaver(),
     )
     out = await run(graph, ASK, THREAD)
@@ -240,7 +243,7 @@ async def test_end_ends_the_run_with_the_notice(run: Run) -> None:
 
 @pytest.mark.parametrize("on_block", ["raise", "end"])
 async def test_what_is_not_blocked_stops_nothing(run: Run, on_block: Any) -> None:
-    middleware = ToolGuardMiddleware(ScriptedEngine(weather="flag"), on_block=on_block)
+    middleware = ToolGuardMiddleware(Guard(ScriptedEngine(weather="flag"), on_block=on_block))
     out = await run(agent([weather], WEATHER, middleware=[middleware]), ASK)
 
     assert out["messages"][-1].content == "done"
@@ -266,7 +269,7 @@ async def test_raise_holds_for_a_return_direct_tool(run: Run) -> None:
         """Tell the weather."""
         return FABRICATED
 
-    middleware = ToolGuardMiddleware(ScriptedEngine(weather="block"), on_block="raise")
+    middleware = ToolGuardMiddleware(Guard(ScriptedEngine(weather="block"), on_block="raise"))
     with pytest.raises(ResultBlocked):
         await run(agent([weather], WEATHER, middleware=[middleware]), ASK)
 
@@ -276,4 +279,4 @@ async def test_raise_holds_for_a_return_direct_tool(run: Run) -> None:
 )
 def test_a_wrong_option_is_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(ConfigurationError, match=next(iter(wrong))):
-        ToolGuardMiddleware(VerificationEngine(), **wrong)
+        ToolGuardMiddleware(Guard(VerificationEngine(), **wrong))

@@ -13,6 +13,7 @@ from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode
 from langgraph.types import Command
 
+from agentguard import Guard
 from agentguard.errors import ResultBlocked
 from agentguard.integrations.langchain import ToolGuardMiddleware
 from agentguard.integrations.langgraph import GuardedToolNode
@@ -190,9 +191,9 @@ HANDLED = [
 ]
 
 
-def node_of(tools: Any, engine: Any, **options: Any) -> Any:
+def node_of(tools: Any, guard: Any, **options: Any) -> Any:
     graph = StateGraph(MessagesState)
-    graph.add_node("tools", GuardedToolNode(tools, engine, **options))
+    graph.add_node("tools", GuardedToolNode(tools, guard, **options))
     graph.add_edge(START, "tools")
     return graph.compile()
 
@@ -238,7 +239,7 @@ async def test_a_block_holds_and_raises_whatever_is_handled(run: Run, handle_too
     assert "'weather' was blocked" in message.content
 
     with pytest.raises(ResultBlocked):
-        await run(node_of([weather], ScriptedEngine(weather="block"), on_block="raise", **options), WEATHER)
+        await run(node_of([weather], Guard(ScriptedEngine(weather="block"), on_block="raise"), **options), WEATHER)
 
 
 async def test_what_a_wrapper_raises_would_become_a_message() -> None:
@@ -268,7 +269,7 @@ async def test_a_guard_that_fails_open_hands_the_result_on(run: Run, caplog: pyt
 async def test_a_guard_that_fails_closed_withholds_the_result_and_does_not_retry(run: Run) -> None:
     engine = BrokenEngine()
     engine.register_tool_profile("weather", idempotent=True)
-    middleware = ToolGuardMiddleware(engine, on_guard_error="closed", max_retries=3)
+    middleware = ToolGuardMiddleware(Guard(engine, on_guard_error="closed", max_retries=3))
     (message,) = answers(await run(agent([weather], calls(("weather", {"city": "Kew"})), middleware=[middleware]), ASK))
 
     assert "could not be verified" in message.content

@@ -12,6 +12,7 @@ from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode
 from langgraph.types import Command
 
+from agentguard import Guard
 from agentguard.errors import ConfigurationError
 from agentguard.integrations.langchain import ToolGuardMiddleware
 from agentguard.integrations.langgraph import GuardedToolNode, GuardNode, GuardState, ReviewNode, guard_wrappers
@@ -73,7 +74,7 @@ FORMS = [
 
 
 def judge_in_an_agent(made: ScriptedEngine, tool: Any, **options: Any) -> Any:
-    return agent([tool], TURN, middleware=[ToolGuardMiddleware(made, **options)], state_schema=ShopState)
+    return agent([tool], TURN, middleware=[ToolGuardMiddleware(Guard(made, **options))], state_schema=ShopState)
 
 
 def graph_of(node: Any, *more: Any, state: Any = ShopState) -> Any:
@@ -87,16 +88,16 @@ def graph_of(node: Any, *more: Any, state: Any = ShopState) -> Any:
 
 
 def judge_in_a_tool_node(made: ScriptedEngine, tool: Any, **options: Any) -> Any:
-    return graph_of(GuardedToolNode([tool], made, **options))
+    return graph_of(GuardedToolNode([tool], Guard(made, **options)))
 
 
 def judge_by_wrappers(made: ScriptedEngine, tool: Any, **options: Any) -> Any:
-    wrap, awrap = guard_wrappers(made, **options)
+    wrap, awrap = guard_wrappers(Guard(made, **options))
     return graph_of(ToolNode([tool], wrap_tool_call=wrap, awrap_tool_call=awrap))
 
 
 def judge_in_a_node(made: ScriptedEngine, tool: Any, **options: Any) -> Any:
-    return graph_of(ToolNode([tool]), GuardNode(made, **options))
+    return graph_of(ToolNode([tool]), GuardNode(Guard(made, **options)))
 
 
 GUARDS = [judge_in_an_agent, judge_in_a_tool_node, judge_by_wrappers, judge_in_a_node]
@@ -181,9 +182,9 @@ async def test_a_guarded_tool_and_a_guard_node_say_it_once(run: Run, returned: A
     made = engine()
     graph = graph_of(
         GuardedToolNode([tool_returning(returned)], made),
-        GuardNode(made, flag_text="other {hazard}"),
-        GuardNode(made, on_flag=own),
-        GuardNode(made, shadow=True),
+        GuardNode(Guard(made, flag_text="other {hazard}")),
+        GuardNode(Guard(made, on_flag=own)),
+        GuardNode(Guard(made, shadow=True)),
         state=GuardState,
     )
     out = await run_of(run, graph)
@@ -198,7 +199,7 @@ async def test_a_guarded_tool_and_a_guard_node_say_it_once(run: Run, returned: A
 @pytest.mark.parametrize("first", ["observe", "annotate"])
 async def test_a_guard_node_says_what_the_tools_guard_left_unsaid(run: Run, first: Any) -> None:
     made = engine()
-    node = GuardedToolNode([tool_returning("12.50")], made, on_flag=first)
+    node = GuardedToolNode([tool_returning("12.50")], Guard(made, on_flag=first))
     (message,) = answers(await run_of(run, graph_of(node, GuardNode(made))))
 
     assert message.content == f"12.50\n\n{LINE}"
@@ -282,7 +283,7 @@ async def test_each_of_several_calls_has_its_own(run: Run) -> None:
 
     made = ScriptedEngine(price="flag", stock="flag")
     turn = calls(("price", {"sku": "K-7"}), ("stock", {"sku": "K-7"}))
-    graph = graph_of(GuardedToolNode([tool_returning("12.50"), stock], made, flag_text="<{tool}>"))
+    graph = graph_of(GuardedToolNode([tool_returning("12.50"), stock], Guard(made, flag_text="<{tool}>")))
     out = await run(graph, {"messages": [turn]}, THREAD)
 
     assert [message.content for message in answers(out)] == ["12.50\n\n<price>", "12\n\n<stock>"]

@@ -16,6 +16,7 @@ from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
+from agentguard import Guard
 from agentguard.integrations.langchain import ToolGuardMiddleware
 from agentguard.integrations.receipts import ReceiptStatus, verify_transcript
 
@@ -96,7 +97,7 @@ async def test_the_guard_judges_the_raw_result_and_pii_redacts_what_the_model_se
 
 async def test_a_person_reviews_the_raw_result_before_it_is_redacted(run: Run) -> None:
     middleware = [
-        ToolGuardMiddleware(ScriptedEngine(contact="flag"), on_flag="review"),
+        ToolGuardMiddleware(Guard(ScriptedEngine(contact="flag"), on_flag="review")),
         PIIMiddleware("email", strategy="redact", apply_to_tool_results=True),
     ]
     graph = agent([contact], calls(("contact", {"name": "Ada"})), middleware=middleware, checkpointer=InMemorySaver())
@@ -120,7 +121,7 @@ def climate(city: str) -> str:
 
 
 def approved(engine: ScriptedEngine, **options: Any) -> Any:
-    middleware = [ToolGuardMiddleware(engine, **options), HumanInTheLoopMiddleware({"weather": True})]
+    middleware = [ToolGuardMiddleware(Guard(engine, **options)), HumanInTheLoopMiddleware({"weather": True})]
     return agent([weather, climate], WEATHER, middleware=middleware, checkpointer=InMemorySaver())
 
 
@@ -186,7 +187,7 @@ async def test_a_call_that_a_person_rejects_never_comes_to_the_guard(run: Run) -
 async def test_review_comes_before_summarisation_and_its_answer_is_what_is_summarised(run: Run) -> None:
     summariser = ScriptedModel(script=[AIMessage("a summary")])
     middleware = [
-        ToolGuardMiddleware(ScriptedEngine(weather="flag"), on_flag="review"),
+        ToolGuardMiddleware(Guard(ScriptedEngine(weather="flag"), on_flag="review")),
         SummarizationMiddleware(summariser, trigger=("messages", 3), keep=("messages", 1)),
     ]
     graph = agent([weather], WEATHER, middleware=middleware, checkpointer=InMemorySaver())

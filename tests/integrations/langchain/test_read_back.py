@@ -9,6 +9,7 @@ from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.tools import tool
 from langgraph.graph import START, MessagesState, StateGraph
 
+from agentguard.guard import Guard
 from agentguard.integrations.langchain import ToolGuardMiddleware
 from agentguard.integrations.langgraph import GuardedToolNode
 from agentguard.verification import VerificationEngine
@@ -54,9 +55,9 @@ def engine(**confirm: Any) -> VerificationEngine:
 def graph_of(kind: str, shop: Shop, judge: VerificationEngine, turn: AIMessage, **options: Any) -> tuple[Any, Any]:
     """A graph in which the tools are guarded, and what it is to be asked."""
     if kind == "agent":
-        return agent(shop.tools, turn, middleware=[ToolGuardMiddleware(judge, **options)]), ASK
+        return agent(shop.tools, turn, middleware=[ToolGuardMiddleware(Guard(judge, **options))]), ASK
     graph = StateGraph(MessagesState)
-    graph.add_node("tools", GuardedToolNode(shop.tools, judge, **options))
+    graph.add_node("tools", GuardedToolNode(shop.tools, Guard(judge, **options)))
     graph.add_edge(START, "tools")
     return graph.compile(), {"messages": [turn]}
 

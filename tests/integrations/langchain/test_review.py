@@ -11,6 +11,7 @@ from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command, interrupt
 
+from agentguard import Guard
 from agentguard.errors import ConfigurationError
 from agentguard.integrations.langchain import ToolGuardMiddleware
 from agentguard.integrations.receipts import ReceiptStatus, verify_transcript
@@ -48,7 +49,7 @@ ALL = calls(("weather", {"city": "Kew"}), ("time", {"city": "Kew"}), ("news", {"
 
 
 def reviewed(tools: Tools, engine: ScriptedEngine, turn: AIMessage = ALL, **options: Any) -> Any:
-    middleware = ToolGuardMiddleware(engine, on_flag="review")
+    middleware = ToolGuardMiddleware(Guard(engine, on_flag="review"))
     return agent(tools.all(**options), turn, middleware=[middleware], checkpointer=InMemorySaver())
 
 
@@ -198,7 +199,7 @@ def test_a_slip_is_survived_in_a_database_by_another_process(tmp_path: Path) -> 
     tools, engine = Tools(), ScriptedEngine(weather="flag")
     for resume in (ASK, Command(resume="yes"), decide(APPROVE, APPROVE), decide(REJECT)):
         with saver.from_conn_string(str(tmp_path / "threads.db")) as checkpointer:
-            middleware = ToolGuardMiddleware(engine, on_flag="review")
+            middleware = ToolGuardMiddleware(Guard(engine, on_flag="review"))
             turn = calls(("weather", {"city": "Kew"}))
             out = agent(tools.all(), *([turn] if resume is ASK else []), middleware=[middleware],
                         checkpointer=checkpointer).invoke(resume, THREAD)  # fmt: skip
@@ -253,7 +254,7 @@ async def test_an_interrupt_inside_a_tool_passes_through_and_its_result_is_judge
     graph = agent(
         [weather],
         calls(("weather", {"city": "Kew"})),
-        middleware=[ToolGuardMiddleware(engine, on_guard_error="closed")],
+        middleware=[ToolGuardMiddleware(Guard(engine, on_guard_error="closed"))],
         checkpointer=InMemorySaver(),
     )
     out = await run(graph, ASK, THREAD)
@@ -298,11 +299,11 @@ def test_the_node_has_nothing_to_say_to_a_state_without_messages() -> None:
 
 async def test_a_review_that_could_never_be_answered_is_refused(run: Run) -> None:
     """Without a checkpointer the run would end here, with a question to nobody."""
-    guard = ToolGuardMiddleware(ScriptedEngine(weather="flag"), on_flag="review")
+    guard = ToolGuardMiddleware(Guard(ScriptedEngine(weather="flag"), on_flag="review"))
     turn = calls(("weather", {"city": "Kew"}))
     with pytest.raises(ConfigurationError, match="a review needs a checkpointer"):
         await run(agent(Tools().all(), turn, middleware=[guard]), ASK, THREAD)
 
-    accepted = ToolGuardMiddleware(ScriptedEngine(), on_flag="review")
+    accepted = ToolGuardMiddleware(Guard(ScriptedEngine(), on_flag="review"))
     out = await run(agent(Tools().all(), turn, middleware=[accepted]), ASK, THREAD)
     assert out["messages"][-1].content == "done"

@@ -11,6 +11,7 @@ from langchain_core.tools import InjectedToolCallId, tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
+from agentguard import Guard
 from agentguard.integrations.langchain import ToolGuardMiddleware
 from agentguard.integrations.receipts import ReceiptStatus, verify_transcript
 from agentguard.verification.receipts import ReceiptSigner
@@ -71,7 +72,7 @@ async def test_what_takes_its_place_is_signed(run: Run) -> None:
 @pytest.mark.parametrize(("decision", "shown"), [("approve", PICTURE), ("reject", None), ("respond", "a cat")])
 async def test_a_person_is_asked_and_heard_and_nothing_is_learned_of_it(run: Run, decision: str, shown: Any) -> None:
     engine = ScriptedEngine(picture="flag")
-    middleware = ToolGuardMiddleware(engine, on_flag="review", signer=signer())
+    middleware = ToolGuardMiddleware(Guard(engine, on_flag="review"), signer=signer())
     graph = agent([picture], calls(("picture", {"of": "a cat"})), middleware=[middleware], checkpointer=InMemorySaver())
     await run(graph, ASK, THREAD)
     resume: Any = {"decisions": [{"type": decision, "message": "a cat"}]}

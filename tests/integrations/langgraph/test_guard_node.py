@@ -13,6 +13,7 @@ from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode
 from langgraph.types import Command
 
+from agentguard import Guard
 from agentguard.errors import ConfigurationError, ResultBlocked
 from agentguard.integrations.langgraph import (
     GuardedToolNode,
@@ -122,7 +123,9 @@ async def test_behind_guarded_tools_it_takes_their_verdicts_and_verifies_nothing
 
 async def test_its_own_policy_holds_for_the_verdicts_of_others(run: Run) -> None:
     engine = ScriptedEngine(weather="flag")
-    out = await run(graph_of(GuardedToolNode([weather], engine), GuardNode(engine, on_flag="block")), ONE, THREAD)
+    out = await run(
+        graph_of(GuardedToolNode([weather], engine), GuardNode(Guard(engine, on_flag="block"))), ONE, THREAD
+    )
 
     assert out["messages"][-1].content == "went to block"
     assert "'weather' was blocked" in answers(out)[0].content
@@ -323,14 +326,14 @@ async def test_each_verdict_is_a_custom_stream_event(stream: Run) -> None:
 
 async def test_raise_stops_the_run(run: Run) -> None:
     with pytest.raises(ResultBlocked) as raised:
-        await run(graph_of(PLAIN, GuardNode(ScriptedEngine(news="block"), on_block="raise")), TURN)
+        await run(graph_of(PLAIN, GuardNode(Guard(ScriptedEngine(news="block"), on_block="raise"))), TURN)
 
     assert (raised.value.tool, raised.value.call_id) == ("news", "c2")
 
 
 async def test_shadow_lets_everything_pass_and_records_the_verdicts(run: Run) -> None:
     engine = ScriptedEngine(weather="block", news="flag")
-    out = await run(graph_of(PLAIN, GuardNode(engine, shadow=True, on_block="raise")), TURN)
+    out = await run(graph_of(PLAIN, GuardNode(Guard(engine, shadow=True, on_block="raise"))), TURN)
 
     assert [message.content for message in answers(out)] == ['{"degrees": 18}', "nothing new"]
     assert out["messages"][-1].content == "went to accept"
@@ -339,7 +342,7 @@ async def test_shadow_lets_everything_pass_and_records_the_verdicts(run: Run) ->
 
 @pytest.mark.parametrize(("on_guard_error", "way"), [("open", "accept"), ("closed", "block")])
 async def test_the_guards_own_failure(run: Run, on_guard_error: Any, way: str) -> None:
-    out = await run(graph_of(PLAIN, GuardNode(BrokenEngine(), on_guard_error=on_guard_error)), ONE)
+    out = await run(graph_of(PLAIN, GuardNode(Guard(BrokenEngine(), on_guard_error=on_guard_error))), ONE)
 
     assert out["messages"][-1].content == f"went to {way}"
     assert ("18" in answers(out)[0].content) == (way == "accept")
@@ -356,7 +359,7 @@ async def test_what_failed_open_at_the_tool_is_verified_here(run: Run) -> None:
 
 async def test_only_the_named_tools_are_judged(run: Run) -> None:
     engine = ScriptedEngine(weather="block")
-    out = await run(graph_of(PLAIN, GuardNode(engine, tools=["news"])), TURN)
+    out = await run(graph_of(PLAIN, GuardNode(Guard(engine, tools=["news"]))), TURN)
 
     assert [asked["tool"] for asked in engine.asked] == ["news"]
     assert set(out["verdicts"]) == {"c2"}
@@ -454,4 +457,4 @@ def test_a_result_that_nobody_judged_is_flagged() -> None:
 )
 def test_what_is_a_matter_of_edges_is_refused(options: Any, why: str) -> None:
     with pytest.raises(ConfigurationError, match=why):
-        GuardNode(ScriptedEngine(), **options)
+        GuardNode(Guard(ScriptedEngine(), **options))

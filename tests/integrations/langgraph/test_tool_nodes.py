@@ -11,6 +11,7 @@ from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode
 from langgraph.types import Command
 
+from agentguard import Guard
 from agentguard.errors import ConfigurationError, ResultBlocked
 from agentguard.integrations.langgraph import GuardedToolNode, guard_wrappers
 from agentguard.integrations.receipts import ReceiptStatus, verify_transcript
@@ -47,13 +48,13 @@ TURN: Any = {"messages": [calls(("weather", {"city": "Kew"}), ("move", {"city": 
 
 
 def wrapped(engine: ScriptedEngine, tools: Any, **options: Any) -> Any:
-    wrap, awrap = guard_wrappers(engine, **options)
+    wrap, awrap = guard_wrappers(Guard(engine, **options))
     return ToolNode(tools, wrap_tool_call=wrap, awrap_tool_call=awrap)
 
 
 BOTH = pytest.mark.parametrize(
     "node_of",
-    [wrapped, lambda engine, tools, **options: GuardedToolNode(tools, engine, **options)],
+    [wrapped, lambda engine, tools, **options: GuardedToolNode(tools, Guard(engine, **options))],
     ids=["wrappers", "GuardedToolNode"],
 )
 
@@ -92,7 +93,7 @@ def test_review_is_not_for_a_tool_node(node_of: Any) -> None:
 def test_end_is_a_matter_of_edges() -> None:
     options: Any = {"on_block": "end"}
     with pytest.raises(ConfigurationError, match="route_by_verdict"):
-        GuardedToolNode([weather], ScriptedEngine(), **options)
+        GuardedToolNode([weather], Guard(ScriptedEngine(), **options))
 
 
 async def test_an_async_tool_is_guarded_under_ainvoke() -> None:
@@ -106,9 +107,12 @@ async def test_an_async_tool_is_guarded_under_ainvoke() -> None:
 
 async def test_a_guarded_node_takes_what_a_tool_node_takes(run: Run) -> None:
     node = GuardedToolNode(
-        [weather, move], ScriptedEngine(weather="block"), guarded=["move"], name="mine", tags=["t"],
+        [weather, move],
+        Guard(ScriptedEngine(weather="block"), tools=["move"]),
+        name="mine",
+        tags=["t"],
         messages_key="messages",
-    )  # fmt: skip
+    )
     out = await run(graph_of(node), TURN)
 
     assert (node.name, node.tags) == ("mine", ["t"])
@@ -165,7 +169,7 @@ async def test_what_a_wrapper_hands_on_may_be_blocked_and_retried_through_it(run
     engine = ScriptedEngine(weather="block")
     engine.register_tool_profile("weather", idempotent=True)
     node = GuardedToolNode(
-        [weather], engine, max_retries=1, wrap_tool_call=own.wrap, awrap_tool_call=own.awrap, on_block="raise"
+        [weather], Guard(engine, max_retries=1, on_block="raise"), wrap_tool_call=own.wrap, awrap_tool_call=own.awrap
     )
     with pytest.raises(ResultBlocked):
         await run(graph_of(node), WEATHER)
@@ -204,14 +208,14 @@ async def test_what_a_wrapper_raises_is_no_tools_result(run: Run) -> None:
 async def test_raise_waits_for_the_other_calls_of_the_turn(run: Run) -> None:
     engine = ScriptedEngine(weather="block")
     with pytest.raises(ResultBlocked) as raised:
-        await run(graph_of(GuardedToolNode([weather, move], engine, on_block="raise")), TURN)
+        await run(graph_of(GuardedToolNode([weather, move], Guard(engine, on_block="raise"))), TURN)
 
     assert raised.value.tool == "weather"
     assert sorted(asked["tool"] for asked in engine.asked) == ["move", "weather"]
 
 
 async def test_commands_that_are_not_blocked_do_not_raise(run: Run) -> None:
-    out = await run(graph_of(GuardedToolNode([weather, move], ScriptedEngine(), on_block="raise")), TURN)
+    out = await run(graph_of(GuardedToolNode([weather, move], Guard(ScriptedEngine(), on_block="raise"))), TURN)
 
     assert [message.content for message in answers(out)] == ['{"degrees": 18}', "moved"]
 

@@ -12,7 +12,7 @@ from litellm.litellm_core_utils.litellm_logging import Logging
 from mcp.types import CallToolResult, ImageContent, TextContent
 
 from agentguard import ConfigurationError, VerificationEngine
-from agentguard.guard import Outcome
+from agentguard.guard import Guard, Outcome
 from agentguard.integrations.litellm import GuardLogger
 
 from ..engines import BrokenEngine, ScriptedEngine
@@ -80,15 +80,15 @@ def no_other_callbacks() -> None:
 )
 async def test_an_accepted_answer_is_the_servers(given: CallToolResult, result: Any) -> None:
     seen, bare = Seen(), as_json(given)
-    assert await dispatched(GuardLogger(VerificationEngine(), on_judgement=seen), given) == bare
+    assert await dispatched(GuardLogger(Guard(VerificationEngine(), on_judgement=seen)), given) == bare
     assert list(seen) == [Outcome("lookup", {"key": 3}, result, 250.0, "s-5", "call-0")]
 
 
 async def test_names_and_sessions_are_chosen(engine: VerificationEngine) -> None:
     seen = Seen()
-    guard = GuardLogger(engine, server_prefix=True, session=lambda call: "mine", on_judgement=seen)
+    guard = GuardLogger(Guard(engine, on_judgement=seen), server_prefix=True, session=lambda call: "mine")
     await dispatched(guard, answer(text('{"id": 7}')))
-    await dispatched(GuardLogger(engine, tools=["other"], on_judgement=seen), answer(text("made up")))
+    await dispatched(GuardLogger(Guard(engine, tools=["other"], on_judgement=seen)), answer(text("made up")))
     assert [(outcome.tool, outcome.session_id) for outcome in seen] == [("desk-lookup", "mine")]
 
 
@@ -103,19 +103,19 @@ async def test_a_made_up_answer_is_replaced(engine: VerificationEngine) -> None:
 
 
 async def test_a_flagged_answer_has_a_line_after_it() -> None:
-    guard = GuardLogger(ScriptedEngine(lookup="flag"), flag_text="<{tool}>")
+    guard = GuardLogger(Guard(ScriptedEngine(lookup="flag"), flag_text="<{tool}>"))
     given = answer(text("18 degrees"), IMAGE)
     bare = as_json(given)
     sent = await dispatched(guard, given)
     assert sent == {**bare, "content": [*bare["content"], {"type": "text", "text": "<lookup>"}]}
     for options in ({"on_flag": "observe"}, {"shadow": True}):
         given = answer(text("18 degrees"), IMAGE)
-        other = GuardLogger(ScriptedEngine(lookup="flag"), **options)  # type: ignore[arg-type]
+        other = GuardLogger(Guard(ScriptedEngine(lookup="flag"), **options))  # type: ignore[arg-type]
         assert await dispatched(other, given) == bare
     given = answer(text("18 degrees"), structured=GOOD)
     bare = as_json(given)
     assert await dispatched(guard, given) == bare  # with a line, LiteLLM would make an error of it
-    blocking = GuardLogger(ScriptedEngine(lookup="flag"), on_flag="block")
+    blocking = GuardLogger(Guard(ScriptedEngine(lookup="flag"), on_flag="block"))
     assert "was blocked" in str(await dispatched(blocking, answer(text("18 degrees"))))
 
 
@@ -123,7 +123,7 @@ async def test_a_failure_that_the_server_reports_is_judged_as_one() -> None:
     seen = Seen()
     given = answer(text("no such row"), failed=True)
     bare = as_json(given)
-    assert await dispatched(GuardLogger(VerificationEngine(), on_judgement=seen), given) == bare
+    assert await dispatched(GuardLogger(Guard(VerificationEngine(), on_judgement=seen)), given) == bare
     assert [outcome.is_error for outcome in seen] == [True]
 
 
@@ -149,7 +149,7 @@ async def test_what_structured_content_alone_holds_is_withheld() -> None:
 async def test_the_guards_own_failure_open_and_closed() -> None:
     bare = as_json(answer(text("18 degrees")))
     assert await dispatched(GuardLogger(BrokenEngine()), answer(text("18 degrees"))) == bare
-    sent = await dispatched(GuardLogger(BrokenEngine(), on_guard_error="closed"), answer(text("18 degrees")))
+    sent = await dispatched(GuardLogger(Guard(BrokenEngine(), on_guard_error="closed")), answer(text("18 degrees")))
     assert "could not be verified" in str(sent)
 
 
@@ -159,7 +159,7 @@ async def test_what_a_session_raises_is_not_swallowed(engine: VerificationEngine
 
     bare = as_json(answer(text("18 degrees")))
     assert await dispatched(GuardLogger(engine, session=session), answer(text("18 degrees"))) == bare
-    closed = GuardLogger(engine, session=session, on_guard_error="closed")
+    closed = GuardLogger(Guard(engine, on_guard_error="closed"), session=session)
     assert "could not be verified" in str(await dispatched(closed, answer(text("18 degrees"))))
     assert caplog.text.count("guarding an answer of 'lookup' failed: LookupError") == 2
 
@@ -174,4 +174,4 @@ async def test_sixteen_calls_at_once_lose_no_update(engine: VerificationEngine) 
 def test_what_it_cannot_do_is_refused_at_once(engine: VerificationEngine) -> None:
     options: Any = {"on_flag": "review"}
     with pytest.raises(ConfigurationError, match="on_flag"):
-        GuardLogger(engine, **options)
+        GuardLogger(Guard(engine, **options))

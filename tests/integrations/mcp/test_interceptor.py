@@ -14,7 +14,7 @@ from langgraph.types import Command
 from mcp.types import CallToolResult, ImageContent, TextContent
 
 from agentguard import ConfigurationError, VerificationEngine
-from agentguard.guard import Outcome
+from agentguard.guard import Guard, Outcome
 from agentguard.integrations._mcp_content import result_of
 from agentguard.integrations.mcp import MCPGuardInterceptor
 
@@ -51,7 +51,7 @@ def answers(*given: Any) -> Callable[[MCPToolCallRequest], Awaitable[Any]]:
 
 async def test_random_ids_do_not_make_one_answer_two() -> None:
     seen = Seen()
-    guard = MCPGuardInterceptor(VerificationEngine(), on_judgement=seen)
+    guard = MCPGuardInterceptor(Guard(VerificationEngine(), on_judgement=seen))
     blocks = [[create_text_block(text="the same"), {"type": "text", "text": "kept", "id": "row-5"}] for _ in range(2)]
     assert blocks[0][0]["id"] != blocks[1][0]["id"]
     for content in blocks:
@@ -79,7 +79,7 @@ def test_wrapped_and_unwrapped_answers_are_told_apart(value: Any) -> None:
 
 async def test_where_another_interceptor_answered_the_latency_is_unknown() -> None:
     seen = Seen()
-    guard = MCPGuardInterceptor(VerificationEngine(), on_judgement=seen)
+    guard = MCPGuardInterceptor(Guard(VerificationEngine(), on_judgement=seen))
     message = ToolMessage(content="from a cache", tool_call_id="c")
     assert await guard(REQUEST, answers(message)) is message
     assert [outcome.execution_time_ms for outcome in seen] == [None]
@@ -97,7 +97,7 @@ async def test_a_blocked_message_keeps_its_ids_and_loses_its_artifact(engine: Ve
 
 async def test_failures_and_commands_of_other_interceptors_pass() -> None:
     seen = Seen()
-    guard = MCPGuardInterceptor(VerificationEngine(), on_judgement=seen)
+    guard = MCPGuardInterceptor(Guard(VerificationEngine(), on_judgement=seen))
     for answer in (ToolMessage("no", tool_call_id="c", status="error"), Command(goto="x")):
         assert await guard(REQUEST, answers(answer)) is answer
     assert not seen
@@ -105,7 +105,7 @@ async def test_failures_and_commands_of_other_interceptors_pass() -> None:
 
 async def test_a_failure_that_the_server_reports_is_judged_as_one() -> None:
     seen = Seen()
-    guard = MCPGuardInterceptor(VerificationEngine(), on_judgement=seen)
+    guard = MCPGuardInterceptor(Guard(VerificationEngine(), on_judgement=seen))
     answer = text("no such sku", isError=True)
     assert await guard(REQUEST, answers(answer)) is answer
     assert await guard(REQUEST, answers(text("12"))) is not None
@@ -140,13 +140,13 @@ async def test_a_flagged_answer_is_handed_on_with_its_verdict() -> None:
     engine.register_tool_profile("note", required_fields=["sku"], has_network_io=False)
     for on_flag, lines in (("annotate", 1), ("observe", 0)):
         options: Any = {"on_flag": on_flag}
-        flagged = await MCPGuardInterceptor(engine, **options)(REQUEST, answers(text("guess")))
+        flagged = await MCPGuardInterceptor(Guard(engine, **options))(REQUEST, answers(text("guess")))
         assert isinstance(flagged, CallToolResult)
         assert flagged.content[:1] == text("guess").content
         assert len(flagged.content) == 1 + lines
         assert flagged.meta is not None
         assert (flagged.meta["agentguard"]["verdict"], flagged.meta["agentguard"]["action"]) == ("flag", on_flag)
-    blocked = await MCPGuardInterceptor(engine, on_flag="block")(REQUEST, answers(text("guess")))
+    blocked = await MCPGuardInterceptor(Guard(engine, on_flag="block"))(REQUEST, answers(text("guess")))
     assert isinstance(blocked, CallToolResult)
     assert blocked.isError
 
@@ -178,16 +178,16 @@ async def test_the_line_is_one_more_text_and_all_else_stays(is_error: bool, stru
 
 
 async def test_the_line_can_be_said_otherwise_and_is_said_once() -> None:
-    guard = MCPGuardInterceptor(flagging(), flag_text="<{tool}: {hazard}>")
+    guard = MCPGuardInterceptor(Guard(flagging(), flag_text="<{tool}: {hazard}>"))
     once = await guard(REQUEST, answers(text("12")))
     assert isinstance(once, CallToolResult)
     assert [block.text for block in once.content] == ["12", "<note: the count is missing>"]  # type: ignore[union-attr]
     answer = text("12")
     for _ in range(2):  # two guards on one call
-        answer = await MCPGuardInterceptor(flagging(), flag_text="<{tool}>")(REQUEST, answers(answer))
+        answer = await MCPGuardInterceptor(Guard(flagging(), flag_text="<{tool}>"))(REQUEST, answers(answer))
         assert [block.text for block in answer.content] == ["12", "<note>"]  # type: ignore[union-attr]
     with pytest.raises(ConfigurationError, match="flag_text"):
-        MCPGuardInterceptor(flagging(), flag_text="{what}")
+        MCPGuardInterceptor(Guard(flagging(), flag_text="{what}"))
 
 
 @pytest.mark.parametrize("content", ["from a cache", [{"type": "text", "text": "from a cache"}]])
@@ -205,7 +205,7 @@ async def test_a_message_of_another_interceptor_gets_the_line_too(content: Any) 
 
 async def test_in_shadow_there_is_no_line() -> None:
     answer = text("12")
-    assert await MCPGuardInterceptor(flagging(), shadow=True)(REQUEST, answers(answer)) is answer
+    assert await MCPGuardInterceptor(Guard(flagging(), shadow=True))(REQUEST, answers(answer)) is answer
 
 
 @pytest.mark.parametrize("idempotent", [True, False])
@@ -213,7 +213,7 @@ async def test_only_an_idempotent_tool_is_called_again(idempotent: bool) -> None
     engine = VerificationEngine()
     engine.register_tool_profile("note", required_fields=["sku"], has_network_io=False, idempotent=idempotent)
     handler = answers(text("guess"), text('{"sku": 1}'))
-    answer = await MCPGuardInterceptor(engine, max_retries=1)(REQUEST, handler)
+    answer = await MCPGuardInterceptor(Guard(engine, max_retries=1))(REQUEST, handler)
     assert isinstance(answer, CallToolResult)
     assert answer.isError != idempotent
 
@@ -221,7 +221,7 @@ async def test_only_an_idempotent_tool_is_called_again(idempotent: bool) -> None
 async def test_the_guards_own_failure_open_and_closed() -> None:
     answer = text("fine")
     assert await MCPGuardInterceptor(Broken())(REQUEST, answers(answer)) is answer
-    closed = await MCPGuardInterceptor(Broken(), on_guard_error="closed")(REQUEST, answers(answer))
+    closed = await MCPGuardInterceptor(Guard(Broken(), on_guard_error="closed"))(REQUEST, answers(answer))
     assert isinstance(closed, CallToolResult)
     assert closed.isError
     assert "could not be verified" in closed.content[0].text  # type: ignore[union-attr]  # a notice is text
@@ -235,14 +235,14 @@ async def test_the_time_is_the_handlers(monkeypatch: pytest.MonkeyPatch) -> None
         now[0] += 0.5
         return text("x")
 
-    await MCPGuardInterceptor(VerificationEngine(), on_judgement=seen)(REQUEST, handler)
+    await MCPGuardInterceptor(Guard(VerificationEngine(), on_judgement=seen))(REQUEST, handler)
     assert seen[0].execution_time_ms == 500.0  # the clock that only the handler moves
 
 
 @pytest.mark.parametrize("options", [{"on_flag": "review"}, {"on_block": "end"}, {"tools": "note"}])
 def test_what_it_cannot_do_is_refused_at_once(options: dict[str, Any]) -> None:
     with pytest.raises(ConfigurationError, match=next(iter(options))):
-        MCPGuardInterceptor(VerificationEngine(), **options)
+        MCPGuardInterceptor(Guard(VerificationEngine(), **options))
 
 
 class TestReadBack:
@@ -255,7 +255,7 @@ class TestReadBack:
         engine, asked = VerificationEngine(), []
         name = "shop_note" if prefixed else "note"
         engine.register_tool_profile(name, confirm={"tool": tool, "args": {"id": "$.result.id"}})
-        guard = MCPGuardInterceptor(engine, tool_name_prefix=prefixed, readers=readers)
+        guard = MCPGuardInterceptor(Guard(engine, readers=readers), tool_name_prefix=prefixed)
 
         async def handler(request: MCPToolCallRequest) -> CallToolResult:
             asked.append(request.name)

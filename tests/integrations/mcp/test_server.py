@@ -10,7 +10,7 @@ from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode
 
 from agentguard import ResultBlocked, VerificationEngine
-from agentguard.guard import Outcome
+from agentguard.guard import Guard, Outcome
 from agentguard.integrations.mcp import MCPGuardInterceptor
 
 from ..langchain.scripted import ScriptedEngine
@@ -23,7 +23,7 @@ class Seen(list[Outcome]):
 
 async def test_each_kind_of_answer_is_judged_as_what_the_tool_returned(connected: Any) -> None:
     seen = Seen()
-    async with connected(MCPGuardInterceptor(VerificationEngine(), on_judgement=seen)) as call:
+    async with connected(MCPGuardInterceptor(Guard(VerificationEngine(), on_judgement=seen))) as call:
         for name, args in (
             ("stock", {"sku": "K-7"}), ("names", {"prefix": "x"}), ("result_row", {}), ("note", {"genuine": True}),
             ("parts", {}), ("picture", {}),
@@ -62,7 +62,7 @@ async def test_failures_of_the_tool_pass_and_are_judged_as_such(connected: Any) 
     seen = Seen()
     async with connected() as call:
         bare = await call("breaks")
-    async with connected(MCPGuardInterceptor(VerificationEngine(), on_judgement=seen)) as call:
+    async with connected(MCPGuardInterceptor(Guard(VerificationEngine(), on_judgement=seen))) as call:
         broken, bad = await call("breaks"), await call("note", genuine="by no means a truth value")
     assert broken.status == bad.status == "error"
     assert broken.content[0]["text"] == bare.content[0]["text"]
@@ -74,7 +74,7 @@ async def test_failures_of_the_tool_pass_and_are_judged_as_such(connected: Any) 
 async def test_the_model_reads_the_line_of_a_flagged_answer(connected: Any) -> None:
     engine = ScriptedEngine(stock="flag", breaks="flag")
     engine.hazard = "the count moved far from its level"
-    async with connected(MCPGuardInterceptor(engine, flag_text="<{hazard}>")) as call:
+    async with connected(MCPGuardInterceptor(Guard(engine, flag_text="<{hazard}>"))) as call:
         stock, broken = await call("stock", sku="K-7"), await call("breaks")
     for message in (stock, broken):
         assert message.content[-1]["text"] == "<the count moved far from its level>"
@@ -83,7 +83,7 @@ async def test_the_model_reads_the_line_of_a_flagged_answer(connected: Any) -> N
 
 
 async def test_raise_raises_through_the_tool(connected: Any, engine: VerificationEngine) -> None:
-    async with connected(MCPGuardInterceptor(engine, on_block="raise")) as call:
+    async with connected(MCPGuardInterceptor(Guard(engine, on_block="raise"))) as call:
         with pytest.raises(ResultBlocked, match="'count' is missing"):
             await call("note", genuine=False)
 
@@ -98,7 +98,9 @@ async def test_without_the_clients_handling_of_errors_a_block_is_its_exception(
 
 async def test_shadow_mode_judges_and_changes_nothing(connected: Any, engine: VerificationEngine) -> None:
     verdicts: list[str] = []
-    guard = MCPGuardInterceptor(engine, shadow=True, on_judgement=lambda _, found: verdicts.append(found.verdict))
+    guard = MCPGuardInterceptor(
+        Guard(engine, shadow=True, on_judgement=lambda _, found: verdicts.append(found.verdict))
+    )
     async with connected(guard) as call:
         answer = await call("note", genuine=False)
     assert answer.status == "success"
@@ -107,13 +109,13 @@ async def test_shadow_mode_judges_and_changes_nothing(connected: Any, engine: Ve
 
 
 async def test_only_the_tools_named_are_guarded(connected: Any, engine: VerificationEngine) -> None:
-    async with connected(MCPGuardInterceptor(engine, tools=["stock"])) as call:
+    async with connected(MCPGuardInterceptor(Guard(engine, tools=["stock"]))) as call:
         assert (await call("note", genuine=False)).status == "success"
 
 
 async def test_servers_with_tools_of_one_name_are_told_apart(connected: Any) -> None:
     seen = Seen()
-    guard = MCPGuardInterceptor(VerificationEngine(), tool_name_prefix=True, on_judgement=seen)
+    guard = MCPGuardInterceptor(Guard(VerificationEngine(), on_judgement=seen), tool_name_prefix=True)
     async with connected(guard) as call:
         await call("stock", sku="K-7")
     assert seen[0].tool == "shop_stock"
@@ -121,7 +123,7 @@ async def test_servers_with_tools_of_one_name_are_told_apart(connected: Any) -> 
 
 async def test_in_a_graph_the_thread_is_the_session_and_the_call_keeps_its_id(connections: dict[str, Any]) -> None:
     seen = Seen()
-    guard = MCPGuardInterceptor(VerificationEngine(), on_judgement=seen)
+    guard = MCPGuardInterceptor(Guard(VerificationEngine(), on_judgement=seen))
     client = MultiServerMCPClient(connections, tool_interceptors=[guard])
     graph = StateGraph(MessagesState)
     graph.add_node("tools", ToolNode(await client.get_tools()))

@@ -21,7 +21,7 @@ from agents.run import RunResult
 from pydantic import BaseModel
 
 from agentguard import ConfigurationError, VerificationEngine
-from agentguard.guard import Outcome
+from agentguard.guard import Guard, Outcome
 from agentguard.integrations import _latency
 from agentguard.integrations.openai_agents import guard_agent, guard_tool
 
@@ -84,7 +84,7 @@ class TestEitherKind:
     ) -> None:
         tool, seen = tools_of(lambda: GOOD)[which], Seen()
         bare = await run(Agent("a", tools=[tool]), ("lookup", {"key": 1}))
-        guarded = guard_agent(Agent("a", tools=[tool]), engine, on_judgement=seen)
+        guarded = guard_agent(Agent("a", tools=[tool]), Guard(engine, on_judgement=seen))
         result = await run(guarded, ("lookup", {"key": 1}), group_id="talk-5")
         assert outputs(result) == outputs(bare)
         assert [record["verdict"] for record in records(result)] == ["accept"]
@@ -102,7 +102,7 @@ class TestEitherKind:
         assert result.final_output == "done"
 
     async def test_raise_ends_the_run(self, which: int, engine: VerificationEngine, run: Any) -> None:
-        tool = guard_tool(tools_of(lambda: MADE_UP)[which], engine, on_block="raise")
+        tool = guard_tool(tools_of(lambda: MADE_UP)[which], Guard(engine, on_block="raise"))
         with pytest.raises(ToolOutputGuardrailTripwireTriggered) as caught:
             await run(Agent("a", tools=[tool]), ("lookup", {"key": 1}))
         assert caught.value.output.output_info["tool"] == "lookup"
@@ -113,7 +113,7 @@ class TestEitherKind:
         engine.trust("lookup", 2)
         tool, seen = tools_of(fail)[which], Seen()
         bare = await run(Agent("a", tools=[tool]), ("lookup", {"key": 1}))
-        guarded = guard_tool(tool, engine, on_judgement=seen)
+        guarded = guard_tool(tool, Guard(engine, on_judgement=seen))
         result = await run(Agent("a", tools=[guarded]), ("lookup", {"key": 1}))
         assert outputs(result) == outputs(bare)
         assert not seen
@@ -124,7 +124,7 @@ class TestEitherKind:
         self, which: int, engine: VerificationEngine, run: Any
     ) -> None:
         tool, seen = tools_of(fail, failure_error_function=None)[which], Seen()
-        guarded = guard_tool(tool, engine, on_judgement=seen)
+        guarded = guard_tool(tool, Guard(engine, on_judgement=seen))
         with pytest.raises(UserError, match="no such row"):
             await run(Agent("a", tools=[guarded]), ("lookup", {"key": 1}))
         assert not seen
@@ -133,7 +133,7 @@ class TestEitherKind:
         self, which: int, engine: VerificationEngine, run: Any
     ) -> None:
         seen = Seen()
-        tool = guard_tool(tools_of(lambda: GOOD)[which], engine, on_judgement=seen)
+        tool = guard_tool(tools_of(lambda: GOOD)[which], Guard(engine, on_judgement=seen))
         result = await run(Agent("a", tools=[tool]), ("lookup", {"key": "by no means a number"}), ("lookup", "{"))
         assert all("error" in text for text in outputs(result))
         assert not seen
@@ -143,7 +143,7 @@ class TestEitherKind:
     ) -> None:
         tool = tools_of(lambda: MADE_UP)[which]
         bare = await run(Agent("a", tools=[tool]), ("lookup", {"key": 1}))
-        result = await run(guard_agent(Agent("a", tools=[tool]), engine, shadow=True), ("lookup", {"key": 1}))
+        result = await run(guard_agent(Agent("a", tools=[tool]), Guard(engine, shadow=True)), ("lookup", {"key": 1}))
         assert outputs(result) == outputs(bare)
         assert [(record["verdict"], record["action"]) for record in records(result)] == [("block", "pass")]
 
@@ -152,7 +152,7 @@ class TestEitherKind:
         opened = await run(Agent("a", tools=[guard_tool(tool, Broken())]), ("lookup", {"key": 1}))
         assert outputs(opened) == ["fine"]
         closed = await run(
-            Agent("a", tools=[guard_tool(tool, Broken(), on_guard_error="closed")]), ("lookup", {"key": 1})
+            Agent("a", tools=[guard_tool(tool, Guard(Broken(), on_guard_error="closed"))]), ("lookup", {"key": 1})
         )
         assert "could not be verified" in outputs(closed)[0]
 
@@ -161,7 +161,7 @@ class TestEitherKind:
             engine = VerificationEngine()
             engine.register_tool_profile("lookup", required_fields=["id"], has_network_io=False, idempotent=idempotent)
             answers = iter([MADE_UP, GOOD])
-            tool = guard_tool(tools_of(lambda answers=answers: next(answers))[which], engine, max_retries=1)
+            tool = guard_tool(tools_of(lambda answers=answers: next(answers))[which], Guard(engine, max_retries=1))
             result = await run(Agent("a", tools=[tool]), ("lookup", {"key": 1}))
             assert [record["verdict"] for record in records(result)] == [verdict]
 
@@ -170,7 +170,7 @@ class TestEitherKind:
             engine = VerificationEngine()
             engine.register_tool_profile("lookup", confirm={"tool": "get", "args": {"id": "$.result.id"}})
             readers = {"get": lambda id, stored=stored: stored}
-            tool = guard_tool(tools_of(lambda: GOOD)[which], engine, readers=readers)
+            tool = guard_tool(tools_of(lambda: GOOD)[which], Guard(engine, readers=readers))
             result = await run(Agent("a", tools=[tool]), ("lookup", {"key": 1}))
             assert [record["verdict"] for record in records(result)] == [verdict]
 
@@ -180,7 +180,7 @@ class TestEitherKind:
             seen = Seen()
             tool = tools_of(lambda given=given: given)[which]
             bare = await run(Agent("a", tools=[tool]), ("lookup", {"key": 1}))
-            guarded = guard_tool(tool, VerificationEngine(), on_judgement=seen)
+            guarded = guard_tool(tool, Guard(VerificationEngine(), on_judgement=seen))
             result = await run(Agent("a", tools=[guarded]), ("lookup", {"key": 1}))
             assert seen[0].result is given
             assert outputs(result) == outputs(bare)
@@ -232,7 +232,7 @@ async def test_the_model_reads_a_line_after_a_flagged_result(which: int, given: 
 async def test_observed_a_flagged_result_is_as_it_was(given: Any, options: Any, run: Any) -> None:
     tool = tools_of(lambda: given)[0]
     bare = await run(Agent("a", tools=[tool]), ("lookup", {"key": 1}))
-    result = await run(guard_agent(Agent("a", tools=[tool]), flagging(), **options), ("lookup", {"key": 1}))
+    result = await run(guard_agent(Agent("a", tools=[tool]), Guard(flagging(), **options)), ("lookup", {"key": 1}))
     assert outputs(result) == outputs(bare)
     assert [record["verdict"] for record in records(result)] == ["flag"]
 
@@ -240,12 +240,12 @@ async def test_observed_a_flagged_result_is_as_it_was(given: Any, options: Any, 
 async def test_the_line_can_be_said_otherwise(run: Any) -> None:
     tool = tools_of(lambda: "12")[0]
     for guarded in (
-        Agent("a", tools=[guard_tool(tool, flagging(), flag_text="<{hazard}>")]),
-        guard_agent(Agent("a", tools=[tool]), flagging(), flag_text="<{hazard}>"),
+        Agent("a", tools=[guard_tool(tool, Guard(flagging(), flag_text="<{hazard}>"))]),
+        guard_agent(Agent("a", tools=[tool]), Guard(flagging(), flag_text="<{hazard}>")),
     ):
         assert outputs(await run(guarded, ("lookup", {"key": 1}))) == ["12\n\n<the id is missing>"]
     with pytest.raises(ConfigurationError, match="flag_text"):
-        guard_tool(tool, flagging(), flag_text="{what}")
+        guard_tool(tool, Guard(flagging(), flag_text="{what}"))
 
 
 async def test_waiting_for_a_thread_is_not_the_tools_time(
@@ -275,7 +275,7 @@ async def test_waiting_for_a_thread_is_not_the_tools_time(
 
     with ThreadPoolExecutor(1) as pool:  # both calls are made at once and share one thread
         asyncio.get_running_loop().set_default_executor(pool)
-        agent = guard_agent(Agent("a", tools=[tools_of(make)[0]]), engine, on_judgement=judged)
+        agent = guard_agent(Agent("a", tools=[tools_of(make)[0]]), Guard(engine, on_judgement=judged))
         await run(agent, ("lookup", {"key": 1}), ("lookup", {"key": 2}))
     assert times == pytest.approx([100.0, 100.0])  # each moves the clock by 0.1 s; with the wait the second has 200
 

@@ -18,7 +18,7 @@ from agents.run_context import RunContextWrapper
 from agents.testing import ScriptedModel, assistant_message, function_call
 
 from agentguard import ConfigurationError, VerificationEngine
-from agentguard.guard import Outcome
+from agentguard.guard import Guard, Outcome
 from agentguard.integrations.openai_agents import guard_agent, guard_tool
 
 
@@ -75,7 +75,7 @@ async def test_a_hand_made_tool_is_guarded(engine: VerificationEngine, run: Any)
 
     schema = {"type": "object", "properties": {}, "additionalProperties": False}
     tool, seen = FunctionTool("lookup", "A row.", schema, invoke), Seen()
-    result = await run(Agent("a", tools=[guard_tool(tool, engine, on_judgement=seen)]), ("lookup", {}))
+    result = await run(Agent("a", tools=[guard_tool(tool, Guard(engine, on_judgement=seen))]), ("lookup", {}))
     assert "was blocked" in output_of(result)
     assert [outcome.args for outcome in seen] == [{}]
 
@@ -101,7 +101,7 @@ async def test_an_agent_is_guarded_by_name_and_an_agent_as_tool_is_left_alone(
     helper = Agent("helper", model=ScriptedModel([[assistant_message("an opinion")]])).as_tool("helper", "Asks.")
     hosted, seen = WebSearchTool(), Seen()
     agent = Agent("a", tools=[lookup, slow, helper, hosted])
-    guarded = guard_agent(agent, engine, tools=["lookup", "helper"], on_judgement=seen)
+    guarded = guard_agent(agent, Guard(engine, tools=["lookup", "helper"], on_judgement=seen))
     assert guarded.tools[1:] == [slow, helper, hosted]
     assert agent.tools[0] is lookup
     await run(guarded, ("lookup", {"key": 1}), ("slow", {"key": 1}), ("helper", {"input": "?"}))
@@ -111,7 +111,7 @@ async def test_an_agent_is_guarded_by_name_and_an_agent_as_tool_is_left_alone(
 
 
 async def test_a_tool_that_is_only_watched_can_be_guarded_on_top(engine: VerificationEngine, run: Any) -> None:
-    twice = guard_tool(guard_tool(lookup, engine, shadow=True), engine)
+    twice = guard_tool(guard_tool(lookup, Guard(engine, shadow=True)), engine)
     result = await run(Agent("a", tools=[twice]), ("lookup", {"key": 1}))
     assert "was blocked" in output_of(result)
 
@@ -126,6 +126,6 @@ def test_mcp_servers_are_warned_of(engine: VerificationEngine, caplog: pytest.Lo
 @pytest.mark.parametrize("options", [{"on_flag": "review"}, {"on_block": "end"}])
 def test_what_it_cannot_do_is_refused_at_once(options: dict[str, Any], engine: VerificationEngine) -> None:
     with pytest.raises(ConfigurationError, match=next(iter(options))):
-        guard_tool(lookup, engine, **options)
+        guard_tool(lookup, Guard(engine, **options))
     with pytest.raises(ConfigurationError, match=next(iter(options))):
-        guard_agent(Agent("a", tools=[lookup]), engine, **options)
+        guard_agent(Agent("a", tools=[lookup]), Guard(engine, **options))

@@ -12,7 +12,7 @@ from pydantic_ai.models.function import FunctionModel
 from pydantic_ai.tools import DeferredToolRequests
 
 from agentguard import VerificationEngine
-from agentguard.guard import Outcome
+from agentguard.guard import Guard, Outcome
 from agentguard.integrations.pydantic_ai import GuardCapability
 
 from ..langchain.scripted import ScriptedEngine
@@ -87,7 +87,7 @@ async def test_an_answer_in_the_tools_place_is_judged_without_a_latency(
     other: Any, engine: VerificationEngine, run: Any
 ) -> None:
     seen = Seen()
-    guard = GuardCapability(engine, on_judgement=seen)
+    guard = GuardCapability(Guard(engine, on_judgement=seen))
     (part,) = await run(agent_of(lambda: None, other(answer=GOOD), guard), ("lookup", {}))
     assert (part.content, part.outcome) == (GOOD, "success")
     assert [(outcome.result, outcome.execution_time_ms) for outcome in seen] == [(GOOD, None)]
@@ -98,7 +98,7 @@ async def test_an_answer_in_the_tools_place_is_judged_without_a_latency(
 @pytest.mark.parametrize("other", [Skips, Answers])
 async def test_a_flagged_answer_in_the_tools_place_has_its_line_and_verdict(other: Any, read: Any) -> None:
     flagging = ScriptedEngine(lookup="flag")
-    guard = GuardCapability(flagging, flag_text="<{tool}>")
+    guard = GuardCapability(Guard(flagging, flag_text="<{tool}>"))
     part, prompt = await read(agent_of(lambda: None, other(answer=GOOD), guard), ("lookup", {}))
     assert part.content == GOOD
     assert part.metadata["agentguard"]["verdict"] == "flag"
@@ -112,7 +112,7 @@ async def test_a_failure_that_another_capability_reports_is_not_judged(engine: V
             raise ToolFailed("not for you")
 
     seen = Seen()
-    agent = agent_of(lambda: GOOD, GuardCapability(engine, on_judgement=seen), Refuses())
+    agent = agent_of(lambda: GOOD, GuardCapability(Guard(engine, on_judgement=seen)), Refuses())
     (part,) = await run(agent, ("lookup", {}))
     assert (part.content, part.outcome) == ("not for you", "failed")
     assert not seen
@@ -124,7 +124,7 @@ async def test_an_answer_made_of_an_exception_is_no_result(engine: VerificationE
     def fail() -> Any:
         raise KeyError("no such row")
 
-    agent = agent_of(fail, GuardCapability(engine, on_judgement=seen), Recovers())
+    agent = agent_of(fail, GuardCapability(Guard(engine, on_judgement=seen)), Recovers())
     (part,) = await run(agent, ("lookup", {}))
     assert part.content == "sorry: 'no such row'"
     assert not seen
@@ -139,7 +139,7 @@ async def test_of_several_attempts_the_last_one_counts(engine: VerificationEngin
             raise made
         return made
 
-    (part,) = await run(agent_of(make, GuardCapability(engine, on_judgement=seen), Retries()), ("lookup", {}))
+    (part,) = await run(agent_of(make, GuardCapability(Guard(engine, on_judgement=seen)), Retries()), ("lookup", {}))
     assert part.content == GOOD
     assert [outcome.result for outcome in seen] == [GOOD]
 
@@ -161,7 +161,7 @@ async def test_toolsets_are_guarded_as_well(engine: VerificationEngine, run: Any
         return GOOD
 
     agent: Agent[None, str] = Agent(
-        toolsets=[toolset.prefixed("db")], capabilities=[GuardCapability(engine, on_judgement=seen)]
+        toolsets=[toolset.prefixed("db")], capabilities=[GuardCapability(Guard(engine, on_judgement=seen))]
     )
     (part,) = await run(agent, ("db_find", {}))
     assert part.content == GOOD
@@ -173,7 +173,7 @@ async def test_toolsets_are_guarded_as_well(engine: VerificationEngine, run: Any
 async def test_a_request_for_approval_passes(engine: VerificationEngine) -> None:
     seen = Seen()
     agent: Agent[None, Any] = Agent(
-        output_type=[str, DeferredToolRequests], capabilities=[GuardCapability(engine, on_judgement=seen)]
+        output_type=[str, DeferredToolRequests], capabilities=[GuardCapability(Guard(engine, on_judgement=seen))]
     )
 
     @agent.tool_plain

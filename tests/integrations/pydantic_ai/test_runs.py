@@ -13,7 +13,7 @@ from pydantic_ai.exceptions import ToolFailed
 from pydantic_ai.models.test import TestModel
 
 from agentguard import ConfigurationError, ResultBlocked, VerificationEngine
-from agentguard.guard import Outcome
+from agentguard.guard import Guard, Outcome
 from agentguard.integrations import pydantic_ai as integration
 from agentguard.integrations.pydantic_ai import GuardCapability
 
@@ -82,7 +82,7 @@ class TestEitherKind:
     async def test_a_genuine_result_passes_as_it_is(self, kind: str, engine: VerificationEngine, run: Any) -> None:
         seen = Seen()
         (bare,) = await run(agent_of(lambda: GOOD, kind), ("lookup", {}))
-        agent = agent_of(lambda: GOOD, kind, GuardCapability(engine, on_judgement=seen))
+        agent = agent_of(lambda: GOOD, kind, GuardCapability(Guard(engine, on_judgement=seen)))
         (part,) = await run(agent, ("lookup", {}), conversation_id="talk-5")
         assert (part.content, part.outcome, part.metadata) == (bare.content, bare.outcome, bare.metadata)
         (outcome,) = seen
@@ -97,7 +97,7 @@ class TestEitherKind:
         assert "I believe so" not in part.content
 
     async def test_raise_ends_the_run(self, kind: str, engine: VerificationEngine, run: Any) -> None:
-        agent = agent_of(lambda: MADE_UP, kind, GuardCapability(engine, on_block="raise"))
+        agent = agent_of(lambda: MADE_UP, kind, GuardCapability(Guard(engine, on_block="raise")))
         with pytest.raises(ResultBlocked) as caught:
             await run(agent, ("lookup", {}))
         assert (caught.value.tool, caught.value.call_id) == ("lookup", "call-0")
@@ -116,7 +116,9 @@ class TestEitherKind:
             agent_of(lambda: ToolReturn(MADE_UP, metadata="mine"), kind, GuardCapability(engine)), ("lookup", {})
         )
         assert part.metadata == "mine"
-        (part,) = await run(agent_of(lambda: MADE_UP, kind, GuardCapability(engine, on_flag="block")), ("lookup", {}))
+        (part,) = await run(
+            agent_of(lambda: MADE_UP, kind, GuardCapability(Guard(engine, on_flag="block"))), ("lookup", {})
+        )
         assert part.outcome == "failed"
 
     async def test_an_exception_passes_and_is_not_learned_from(
@@ -124,7 +126,7 @@ class TestEitherKind:
     ) -> None:
         engine.trust("lookup", 2)
         seen = Seen()
-        guard = GuardCapability(engine, on_judgement=seen)
+        guard = GuardCapability(Guard(engine, on_judgement=seen))
         with pytest.raises(KeyError, match="no such row"):
             await run(agent_of(raiser(KeyError("no such row")), kind, guard), ("lookup", {}))
         assert not seen
@@ -136,7 +138,7 @@ class TestEitherKind:
     ) -> None:
         (bare,) = await run(agent_of(raiser(error), kind), ("lookup", {}))
         seen = Seen()
-        guard = GuardCapability(VerificationEngine(), on_judgement=seen)
+        guard = GuardCapability(Guard(VerificationEngine(), on_judgement=seen))
         (part,) = await run(agent_of(raiser(error), kind, guard), ("lookup", {}))
         assert (part.content, part.outcome) == (bare.content, bare.outcome)
         (outcome,) = seen
@@ -146,25 +148,25 @@ class TestEitherKind:
     @pytest.mark.parametrize("error", [ModelRetry("out of stock"), ToolFailed("out of stock")], ids=["retry", "failed"])
     async def test_a_reported_failure_may_be_flagged_and_blocked(self, kind: str, error: Exception, run: Any) -> None:
         (bare,) = await run(agent_of(raiser(error), kind), ("lookup", {}))
-        guard = GuardCapability(flagging(), flag_text="<{hazard}>")
+        guard = GuardCapability(Guard(flagging(), flag_text="<{hazard}>"))
         (part,) = await run(agent_of(raiser(error), kind, guard), ("lookup", {}))
         assert (part.content, part.outcome) == ("out of stock\n\n<the id is missing>", bare.outcome)
-        observed = GuardCapability(flagging(), on_flag="observe")
+        observed = GuardCapability(Guard(flagging(), on_flag="observe"))
         (part,) = await run(agent_of(raiser(error), kind, observed), ("lookup", {}))
         assert (part.content, part.outcome) == (bare.content, bare.outcome)
-        blocking = GuardCapability(flagging(), on_flag="block")
+        blocking = GuardCapability(Guard(flagging(), on_flag="block"))
         (part,) = await run(agent_of(raiser(error), kind, blocking), ("lookup", {}))
         assert part.outcome == "failed"
         assert part.content.startswith("The result of 'lookup' was blocked")
         with pytest.raises(ResultBlocked):
             await run(
-                agent_of(raiser(error), kind, GuardCapability(flagging(), on_flag="block", on_block="raise")),
+                agent_of(raiser(error), kind, GuardCapability(Guard(flagging(), on_flag="block", on_block="raise"))),
                 ("lookup", {}),
             )
 
     async def test_a_result_is_no_error(self, kind: str, engine: VerificationEngine, run: Any) -> None:
         seen = Seen()
-        await run(agent_of(lambda: GOOD, kind, GuardCapability(engine, on_judgement=seen)), ("lookup", {}))
+        await run(agent_of(lambda: GOOD, kind, GuardCapability(Guard(engine, on_judgement=seen))), ("lookup", {}))
         assert [outcome.is_error for outcome in seen] == [False]
 
     @pytest.mark.parametrize(
@@ -195,7 +197,7 @@ class TestEitherKind:
         for given in (MADE_UP, "12", ToolReturn(MADE_UP, content="see also")):
             bare = await read(agent_of(lambda given=given: given, kind), ("lookup", {}))
             parts = await read(
-                agent_of(lambda given=given: given, kind, GuardCapability(flagging(), **options)), ("lookup", {})
+                agent_of(lambda given=given: given, kind, GuardCapability(Guard(flagging(), **options))), ("lookup", {})
             )
             assert [part.content for part in parts] == [part.content for part in bare]
             stamp = (parts[0].metadata or {}).get("agentguard", {})
@@ -205,7 +207,7 @@ class TestEitherKind:
         self, kind: str, engine: VerificationEngine, run: Any
     ) -> None:
         seen = Seen()
-        agent = agent_of(lambda: GOOD, kind, GuardCapability(engine, on_judgement=seen))
+        agent = agent_of(lambda: GOOD, kind, GuardCapability(Guard(engine, on_judgement=seen)))
         parts = await run(agent, ("nowhere", {}), ("lookup", {"key": "by no means a number"}))
         assert [part.outcome for part in parts] == ["retried", "retried"]
         assert not seen
@@ -214,7 +216,9 @@ class TestEitherKind:
         self, kind: str, engine: VerificationEngine, run: Any
     ) -> None:
         verdicts: list[str] = []
-        guard = GuardCapability(engine, shadow=True, on_judgement=lambda _, found: verdicts.append(found.verdict))
+        guard = GuardCapability(
+            Guard(engine, shadow=True, on_judgement=lambda _, found: verdicts.append(found.verdict))
+        )
         (part,) = await run(agent_of(lambda: MADE_UP, kind, guard), ("lookup", {}))
         assert (part.content, part.outcome, part.metadata) == (MADE_UP, "success", None)
         assert verdicts == ["block"]
@@ -222,7 +226,7 @@ class TestEitherKind:
     async def test_the_guards_own_failure_open_and_closed(self, kind: str, run: Any) -> None:
         (part,) = await run(agent_of(lambda: GOOD, kind, GuardCapability(Broken())), ("lookup", {}))
         assert (part.content, part.outcome) == (GOOD, "success")
-        closed = GuardCapability(Broken(), on_guard_error="closed")
+        closed = GuardCapability(Guard(Broken(), on_guard_error="closed"))
         (part,) = await run(agent_of(lambda: GOOD, kind, closed), ("lookup", {}))
         assert part.outcome == "failed"
         assert "could not be verified" in part.content
@@ -232,7 +236,7 @@ class TestEitherKind:
             engine = VerificationEngine()
             engine.register_tool_profile("lookup", required_fields=["id"], has_network_io=False, idempotent=idempotent)
             answers = iter([MADE_UP, GOOD])
-            guard = GuardCapability(engine, max_retries=1)
+            guard = GuardCapability(Guard(engine, max_retries=1))
             (part,) = await run(agent_of(lambda answers=answers: next(answers), kind, guard), ("lookup", {}))
             assert part.outcome == outcome
 
@@ -240,21 +244,21 @@ class TestEitherKind:
         for stored, outcome in (({"id": 7, "key": 1}, "success"), ({"id": 7, "key": 2}, "failed"), (None, "failed")):
             engine = VerificationEngine()
             engine.register_tool_profile("lookup", confirm={"tool": "get", "args": {"id": "$.result.id"}})
-            guard = GuardCapability(engine, readers={"get": lambda id, stored=stored: stored})
+            guard = GuardCapability(Guard(engine, readers={"get": lambda id, stored=stored: stored}))
             (part,) = await run(agent_of(lambda: GOOD, kind, guard), ("lookup", {"key": 1}))
             assert part.outcome == outcome
 
     async def test_every_type_of_result_reaches_the_engine_raw(self, kind: str, run: Any) -> None:
         for given in (GOOD, [GOOD], "id: 7", None, (1, 2), Model(), Record(), b"abc", 7):
             seen = Seen()
-            guard = GuardCapability(VerificationEngine(), on_judgement=seen)
+            guard = GuardCapability(Guard(VerificationEngine(), on_judgement=seen))
             (bare,) = await run(agent_of(lambda given=given: given, kind), ("lookup", {}))
             (part,) = await run(agent_of(lambda given=given: given, kind, guard), ("lookup", {}))
             assert seen[0].result is given
             assert part.content == bare.content
 
     async def test_only_the_tools_named_are_guarded(self, kind: str, engine: VerificationEngine, run: Any) -> None:
-        agent = agent_of(lambda: MADE_UP, kind, GuardCapability(engine, tools=["other"]))
+        agent = agent_of(lambda: MADE_UP, kind, GuardCapability(Guard(engine, tools=["other"])))
         (part,) = await run(agent, ("lookup", {}))
         assert part.outcome == "success"
 
@@ -268,7 +272,7 @@ class TestEitherKind:
         self, kind: str, engine: VerificationEngine, run: Any
     ) -> None:
         seen = Seen()
-        guard = GuardCapability(engine, on_judgement=seen)
+        guard = GuardCapability(Guard(engine, on_judgement=seen))
         agent = agent_of(raiser(TimeoutError()), kind, guard, timeout=60)
         (part,) = await run(agent, ("lookup", {}))
         assert (part.outcome, part.content) == ("retried", "Timed out after 60 seconds.")
@@ -289,7 +293,7 @@ async def test_waiting_for_a_thread_is_not_the_tools_time(
         now[0] += 0.1
         return GOOD
 
-    guard = GuardCapability(engine, on_judgement=lambda outcome, _: times.append(outcome.execution_time_ms))
+    guard = GuardCapability(Guard(engine, on_judgement=lambda outcome, _: times.append(outcome.execution_time_ms)))
     monkeypatch.setattr(anyio.to_thread.current_default_thread_limiter(), "total_tokens", 1)
     await run(agent_of(make, "sync", guard), *[("lookup", {"key": n}) for n in range(8)])
     # Each moves the clock by 0.1 s while it alone has the thread; with the wait, the last would have 800 ms.
@@ -298,7 +302,7 @@ async def test_waiting_for_a_thread_is_not_the_tools_time(
 
 def test_in_a_synchronous_run_of_a_stock_test_model(engine: VerificationEngine) -> None:
     seen = Seen()
-    agent = agent_of(lambda: GOOD, "sync", GuardCapability(engine, on_judgement=seen))
+    agent = agent_of(lambda: GOOD, "sync", GuardCapability(Guard(engine, on_judgement=seen)))
     loop = asyncio.new_event_loop()  # run_sync makes one where there is none, and leaves it open
     asyncio.set_event_loop(loop)
     try:
@@ -311,7 +315,7 @@ def test_in_a_synchronous_run_of_a_stock_test_model(engine: VerificationEngine) 
 
 async def test_two_runs_at_once_keep_their_sessions_apart(engine: VerificationEngine, run: Any) -> None:
     seen = Seen()
-    agent = agent_of(lambda: GOOD, "async", GuardCapability(engine, on_judgement=seen))
+    agent = agent_of(lambda: GOOD, "async", GuardCapability(Guard(engine, on_judgement=seen)))
     await asyncio.gather(*(run(agent, ("lookup", {}), conversation_id=name) for name in "abcdefgh"))
     assert sorted(str(outcome.session_id) for outcome in seen) == list("abcdefgh")
 
@@ -319,4 +323,4 @@ async def test_two_runs_at_once_keep_their_sessions_apart(engine: VerificationEn
 @pytest.mark.parametrize("options", [{"on_flag": "review"}, {"on_block": "end"}])
 def test_what_it_cannot_do_is_refused_at_once(options: dict[str, Any], engine: VerificationEngine) -> None:
     with pytest.raises(ConfigurationError, match=next(iter(options))):
-        GuardCapability(engine, **options)
+        GuardCapability(Guard(engine, **options))

@@ -16,7 +16,7 @@ from strands.tools.executors import _executor
 from strands.types.exceptions import EventLoopException
 
 from agentguard import ConfigurationError, ResultBlocked, VerificationEngine
-from agentguard.guard import Outcome
+from agentguard.guard import Guard, Outcome
 from agentguard.integrations import _latency
 from agentguard.integrations.strands import GuardHooks
 
@@ -107,7 +107,7 @@ async def test_an_accepted_result_is_the_one_that_strands_made(kind: str, given:
 
 async def test_the_engine_is_told_what_strands_knows(kind: str, engine: VerificationEngine) -> None:
     seen = Seen()
-    guard = GuardHooks(engine, on_judgement=seen, session=lambda event: event.agent.agent_id)
+    guard = GuardHooks(Guard(engine, on_judgement=seen), session=lambda event: event.agent.agent_id)
     await results_of(lambda: GOOD, kind, guard, agent_id="clerk")
     (outcome,) = seen
     told = outcome._replace(execution_time_ms=None)
@@ -121,7 +121,7 @@ async def test_the_engine_is_told_what_strands_knows(kind: str, engine: Verifica
 )
 async def test_blocks_of_content_are_judged_by_what_they_hold(content: Any, result: Any) -> None:
     seen = Seen()
-    guard = GuardHooks(VerificationEngine(), on_judgement=seen)
+    guard = GuardHooks(Guard(VerificationEngine(), on_judgement=seen))
     await results_of(lambda: {"status": "success", "content": content}, "async", guard)
     assert [outcome.result for outcome in seen] == [result]
 
@@ -129,10 +129,10 @@ async def test_blocks_of_content_are_judged_by_what_they_hold(content: Any, resu
 async def test_a_flagged_result_has_a_line_after_it(kind: str) -> None:
     engine = ScriptedEngine(lookup="flag")
     (bare,) = await results_of(lambda: GOOD, kind)
-    (result,) = await results_of(lambda: GOOD, kind, GuardHooks(engine, flag_text="<{tool}>"))
+    (result,) = await results_of(lambda: GOOD, kind, GuardHooks(Guard(engine, flag_text="<{tool}>")))
     assert result == {**bare, "content": [*bare["content"], {"text": "<lookup>"}]}
     for options in ({"on_flag": "observe"}, {"shadow": True}, {"tools": ["other"]}):
-        assert await results_of(lambda: GOOD, kind, GuardHooks(engine, **options)) == [bare]  # type: ignore[arg-type]
+        assert await results_of(lambda: GOOD, kind, GuardHooks(Guard(engine, **options))) == [bare]  # type: ignore[arg-type]
 
 
 async def test_a_made_up_result_is_replaced(kind: str, engine: VerificationEngine) -> None:
@@ -140,7 +140,7 @@ async def test_a_made_up_result_is_replaced(kind: str, engine: VerificationEngin
     assert (result["toolUseId"], result["status"]) == ("call-0", "error")
     (block,) = result["content"]
     assert block["text"].startswith("The result of 'lookup' was blocked")
-    (flagged,) = await results_of(lambda: GOOD, kind, GuardHooks(ScriptedEngine(lookup="flag"), on_flag="block"))
+    (flagged,) = await results_of(lambda: GOOD, kind, GuardHooks(Guard(ScriptedEngine(lookup="flag"), on_flag="block")))
     assert flagged["status"] == "error"
 
 
@@ -157,7 +157,7 @@ async def test_no_other_hook_sees_a_blocked_result(kind: str, engine: Verificati
 
 async def test_a_block_that_is_raised_ends_the_run(kind: str, engine: VerificationEngine) -> None:
     with pytest.raises(EventLoopException) as caught:
-        await results_of(lambda: MADE_UP, kind, GuardHooks(engine, on_block="raise"))
+        await results_of(lambda: MADE_UP, kind, GuardHooks(Guard(engine, on_block="raise")))
     blocked = caught.value.__cause__
     assert isinstance(blocked, ResultBlocked)
     assert (blocked.tool, blocked.call_id) == ("lookup", "call-0")
@@ -166,7 +166,7 @@ async def test_a_block_that_is_raised_ends_the_run(kind: str, engine: Verificati
 async def test_a_tool_may_raise_a_block_of_its_own(kind: str, engine: VerificationEngine) -> None:
     error = ResultBlocked("inner", 0.9, "another guard's")
     (bare,) = await results_of(raiser(error), kind)
-    assert await results_of(raiser(error), kind, GuardHooks(engine, on_block="raise")) == [bare]
+    assert await results_of(raiser(error), kind, GuardHooks(Guard(engine, on_block="raise"))) == [bare]
 
 
 @pytest.mark.parametrize("error", [KeyError("no such row"), ValueError("no such row")])
@@ -180,20 +180,20 @@ async def test_a_tool_that_raises_is_not_learned_from(kind: str, error: Exceptio
 async def test_a_failure_that_the_tool_reports_is_judged_as_one(kind: str) -> None:
     seen = Seen()
     reported = {"status": "error", "content": [{"text": "out of stock"}]}
-    await results_of(lambda: dict(reported), kind, GuardHooks(VerificationEngine(), on_judgement=seen))
+    await results_of(lambda: dict(reported), kind, GuardHooks(Guard(VerificationEngine(), on_judgement=seen)))
     assert [(outcome.result, outcome.is_error) for outcome in seen] == [("out of stock", True)]
 
 
 async def test_what_strands_makes_up_itself_is_no_result(kind: str, engine: VerificationEngine) -> None:
     seen = Seen()
     calls = [("nowhere", {}), ("lookup", {"key": "by no means a number"})]
-    results = await results_of(lambda: GOOD, kind, GuardHooks(engine, on_judgement=seen), calls=calls)
+    results = await results_of(lambda: GOOD, kind, GuardHooks(Guard(engine, on_judgement=seen)), calls=calls)
     assert [result["status"] for result in results] == ["error", "error"]
 
     def cancel(event: BeforeToolCallEvent) -> None:
         event.cancel_tool = "not now"
 
-    (result,) = await results_of(lambda: GOOD, kind, Hook(before=cancel), GuardHooks(engine, on_judgement=seen))
+    (result,) = await results_of(lambda: GOOD, kind, Hook(before=cancel), GuardHooks(Guard(engine, on_judgement=seen)))
     assert result["content"] == [{"text": "not now"}]
     assert not seen
 
@@ -215,7 +215,7 @@ async def test_what_is_to_be_redacted_is_nowhere_in_the_result(kind: str) -> Non
 async def test_the_guards_own_failure_open_and_closed(kind: str) -> None:
     (bare,) = await results_of(lambda: GOOD, kind)
     assert await results_of(lambda: GOOD, kind, GuardHooks(BrokenEngine())) == [bare]
-    (result,) = await results_of(lambda: GOOD, kind, GuardHooks(BrokenEngine(), on_guard_error="closed"))
+    (result,) = await results_of(lambda: GOOD, kind, GuardHooks(Guard(BrokenEngine(), on_guard_error="closed")))
     assert result["status"] == "error"
     assert "could not be verified" in result["content"][0]["text"]
 
@@ -225,7 +225,7 @@ async def test_only_an_idempotent_tool_is_called_again(kind: str, idempotent: bo
     engine = VerificationEngine()
     engine.register_tool_profile("lookup", required_fields=["id"], has_network_io=False, idempotent=idempotent)
     answers = [MADE_UP, {"note": "I suppose"}, GOOD]
-    (result,) = await results_of(lambda: answers.pop(0), kind, GuardHooks(engine, max_retries=2))
+    (result,) = await results_of(lambda: answers.pop(0), kind, GuardHooks(Guard(engine, max_retries=2)))
     assert (result["status"], 3 - len(answers)) == (status, made)
 
 
@@ -241,7 +241,7 @@ async def test_what_the_profile_asks_for_is_read_back(kind: str) -> None:
     engine = VerificationEngine()
     engine.register_tool_profile("lookup", confirm={"tool": "get", "args": {}})
     for stored, status in ((GOOD, "success"), (None, "error")):
-        guard = GuardHooks(engine, readers={"get": lambda stored=stored: stored})
+        guard = GuardHooks(Guard(engine, readers={"get": lambda stored=stored: stored}))
         (result,) = await results_of(lambda: GOOD, kind, guard)
         assert result["status"] == status
 
@@ -250,7 +250,7 @@ async def test_retries_come_to_an_end(kind: str) -> None:
     engine = ScriptedEngine(lookup="block")
     engine.register_tool_profile("lookup", idempotent=True)
     answers = iter(range(9))
-    guard = GuardHooks(engine, max_retries=2)
+    guard = GuardHooks(Guard(engine, max_retries=2))
     (result,) = await results_of(lambda: next(answers), kind, guard)
     assert (result["status"], next(answers)) == ("error", 3)
     assert not guard._calls  # nothing is kept of calls that are over
@@ -274,7 +274,7 @@ async def test_waiting_for_a_thread_is_not_the_tools_time(
         now[0] += 0.1
         return GOOD
 
-    guard = GuardHooks(engine, on_judgement=lambda outcome, _: times.append(outcome.execution_time_ms))
+    guard = GuardHooks(Guard(engine, on_judgement=lambda outcome, _: times.append(outcome.execution_time_ms)))
     calls = [("lookup", {"key": n}) for n in range(8)]
     asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(1))
     await agent_of([lookup_of(make, "sync")], guard, calls=calls).invoke_async("go")
@@ -286,7 +286,7 @@ async def test_the_sessions_of_agents_are_their_session_managers(tmp_path: Any, 
     from strands.session.file_session_manager import FileSessionManager
 
     seen = Seen()
-    guard = GuardHooks(engine, on_judgement=seen)
+    guard = GuardHooks(Guard(engine, on_judgement=seen))
     agents = [
         agent_of([lookup_of(lambda: GOOD, "async")], guard, session_manager=FileSessionManager(name, str(tmp_path)))
         for name in "abcd"
@@ -297,7 +297,7 @@ async def test_the_sessions_of_agents_are_their_session_managers(tmp_path: Any, 
 
 async def test_structured_output_is_the_models_own() -> None:
     seen = Seen()
-    guard = GuardHooks(ScriptedEngine(Model="block"), on_judgement=seen)
+    guard = GuardHooks(Guard(ScriptedEngine(Model="block"), on_judgement=seen))
     agent = agent_of([], guard, calls=[("Model", {"id": 5})])
     result = await agent.invoke_async("go", structured_output_model=Model)
     assert (result.structured_output, list(seen)) == (Model(id=5), [])
@@ -311,4 +311,4 @@ async def test_a_direct_call_is_guarded_too(engine: VerificationEngine) -> None:
 @pytest.mark.parametrize("options", [{"on_flag": "review"}, {"on_block": "end"}])
 def test_what_it_cannot_do_is_refused_at_once(options: dict[str, Any], engine: VerificationEngine) -> None:
     with pytest.raises(ConfigurationError, match=next(iter(options))):
-        GuardHooks(engine, **options)
+        GuardHooks(Guard(engine, **options))

@@ -1,6 +1,6 @@
 """The guard over HTTP: ``POST /v1/verify``, its neighbours below ``/v1/``, and LiteLLM's guardrail.
 
-Nothing here judges: HTTP is turned into calls of a ``ToolGuard``, its engine and the detectors of ``content``.
+Nothing here judges: HTTP is turned into calls of a ``Guard``, its engine and the detectors of ``content``.
 """
 
 import agentguard.serving  # noqa: F401 - first, for it says which extra is missing

@@ -20,7 +20,7 @@ from starlette.responses import Response
 
 from agentguard._limits import LIMITS
 from agentguard.errors import ConfigurationError, DataError, StoreError
-from agentguard.guard._guard import Policy, ToolGuard
+from agentguard.guard._guard import Guard
 from agentguard.guard.api._calls import (
     ChangeId,
     Changes,
@@ -85,18 +85,16 @@ _DESCRIPTIONS: Final[dict[int, str]] = {
 
 
 def create_app(
-    engine: VerificationEngine,
-    policy: Policy | None = None,
+    guard: Guard | VerificationEngine,
     *,
     api_key: str | None = None,
     max_body_bytes: int = MAX_BODY_BYTES,
     max_text_bytes: int = MAX_TEXT_BYTES,
 ) -> FastAPI:
-    """Make an ASGI application of an engine and a policy.
+    """Make an ASGI application of a guard.
 
     Args:
-        engine: judges the calls. You close it, after the application.
-        policy: turns verdicts into actions; None: the default one.
+        guard: the guard, or an engine for a guard with the default rules. You close the engine, after the application.
         api_key: what requests must bring in ``X-API-Key``, 16 characters or more; None: ``AGENTGUARD_API_KEY`` of the
             environment.
         max_body_bytes: of a request with a result in it, 1 or more.
@@ -113,13 +111,12 @@ def create_app(
     ('accept', 'pass')
     """
     key = ServiceKey.given(api_key)
-    part = guard_part(engine, policy, max_body_bytes=max_body_bytes, max_text_bytes=max_text_bytes)
+    part = guard_part(guard, max_body_bytes=max_body_bytes, max_text_bytes=max_text_bytes)
     return assemble([part], key=key)
 
 
 def guard_part(
-    engine: VerificationEngine,
-    policy: Policy | None = None,
+    guard: Guard | VerificationEngine,
     *,
     max_body_bytes: int = MAX_BODY_BYTES,
     max_text_bytes: int = MAX_TEXT_BYTES,
@@ -129,11 +126,7 @@ def guard_part(
     Raises:
         ConfigurationError: if one of them cannot be used.
     """
-    guard = ToolGuard(engine, policy)
-    if guard.policy.on_flag == "review":
-        raise ConfigurationError("on_flag='review' asks a person, and over HTTP nobody can be asked: use 'annotate'")
-    if guard.policy.on_block == "end":
-        raise ConfigurationError("on_block='end' ends a run, and over HTTP none is known: use 'replace' or 'raise'")
+    guard = Guard.of(guard, "HTTP: nobody can be asked, and no run is known")
     for name, size in (("max_body_bytes", max_body_bytes), ("max_text_bytes", max_text_bytes)):
         if size < 1:
             raise ConfigurationError(f"{name} must be at least 1, not {size}")
@@ -151,7 +144,7 @@ def guard_part(
     )
 
 
-def _operations(guard: ToolGuard) -> APIRouter:
+def _operations(guard: Guard) -> APIRouter:
     router = APIRouter(dependencies=[Security(KEY_SCHEME)], route_class=_bounded_route(MOST_UNDER_WAY))
     engine = guard.engine
 

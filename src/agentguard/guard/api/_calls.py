@@ -6,7 +6,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import ConfigDict, Field, StringConstraints
 
-from agentguard.guard._guard import Judgement, Outcome, ToolGuard
+from agentguard.guard._guard import Guard, Judgement, Outcome
 from agentguard.serving._app import Model
 from agentguard.verification import Change
 from agentguard.verification._changes import ChangeState
@@ -118,7 +118,7 @@ class VerifyResponse(Model):
     )
 
 
-def answered(guard: ToolGuard, request: VerifyRequest) -> VerifyResponse:
+def answered(guard: Guard, request: VerifyRequest) -> VerifyResponse:
     """Judge a call."""
     judgement = guard.judge(
         Outcome(
@@ -164,12 +164,12 @@ def answered(guard: ToolGuard, request: VerifyRequest) -> VerifyResponse:
     )
 
 
-def action_of(guard: ToolGuard, judgement: Judgement) -> Literal["pass", "observe", "annotate", "replace", "raise"]:
+def action_of(guard: Guard, judgement: Judgement) -> Literal["pass", "observe", "annotate", "replace", "raise"]:
     """The action as whoever made the call is to take it; nobody is asked over HTTP."""
-    if judgement.action == "replace" and guard.policy.on_block == "raise":
+    if judgement.action == "replace" and guard.on_block == "raise":
         return "raise"
     if judgement.action == "review":
-        raise AssertionError("guard_part takes no policy that asks a person")
+        raise AssertionError("guard_part takes no guard that asks a person")
     return judgement.action
 
 

@@ -20,7 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from agentguard import _forks as forks
 from agentguard.content._findings import Kind
-from agentguard.guard._guard import Judgement, Outcome, ToolGuard
+from agentguard.guard._guard import Guard, Judgement, Outcome
 from agentguard.guard._wording import appended, lined
 from agentguard.guard.api._calls import action_of
 from agentguard.guard.api._texts import findings_in
@@ -112,7 +112,7 @@ class _Result(NamedTuple):
 class Guardrail:
     """Answers LiteLLM by the judgements of a guard. Thread-safe."""
 
-    def __init__(self, guard: ToolGuard) -> None:
+    def __init__(self, guard: Guard) -> None:
         self._guard = guard
         self._lock = forks.lock(forks.Rank.LEAF)
         self._judged: OrderedDict[bytes, Judgement] = OrderedDict()
