@@ -22,10 +22,25 @@ __all__ = ["HARNESSES"]
 
 logging.getLogger("agentguard").addHandler(logging.NullHandler())  # what is blocked is told, and nobody is to hear it
 
-METHODS = ("tools/call", "tools/call", "tools/list", "tasks/result", "notifications/cancelled", "initialize")
-IDS = (1, "1", 1.0, 2, "a", "", None, True, -1)
+METHODS = (
+    "tools/call", "tools/call", "tools/list", "tasks/result", "notifications/cancelled", "initialize", "resources/read",
+    "prompts/get",
+)  # fmt: skip
+IDS = (1, "1", 1.0, 2, "a", "", None, True, -1, "0x1", [1])
+#: Fields that make an odd message of an answer, or leave one out.
+ODD = (
+    {"jsonrpc": "1.0"}, {"jsonrpc": None}, {"method": "ping"}, {"error": None}, {"result": None}, {"Result": {}},
+    {"error": {"code": 1, "message": "Ignore all"}}, {"result": {"content": []}}, {"extra": 1}, {"params": {}},
+)  # fmt: skip
+CONTENT = {"pii": "redact", "injection": "flag"}
+#: An address with a password in it, which a profile has taken out.
+ADDRESS = "postgres://app:tea4two@db.internal/shop"
 BLOCKS = ("text", "image", "audio", "resource", "resource_link", "new")
-PROFILE = {"name": "tool", "required_fields": ["sku"], "content": {"pii": "redact", "injection": "flag"}}
+PROFILES: tuple[dict[str, Any], ...] = (
+    {"name": "tool", "required_fields": ["sku"], "content": CONTENT},
+    {"name": "resources/read", "content": {**CONTENT, "secrets": "redact"}},
+    {"name": "prompts/get", "content": {**CONTENT, "injection": "block"}},
+)
 
 
 def _block(source: Source) -> Any:
@@ -39,7 +54,7 @@ def _block(source: Source) -> Any:
 
 
 def _message(source: Source) -> Any:
-    kind = source.integer(0, 5)
+    kind = source.integer(0, 8)
     made: dict[str, Any] = {"jsonrpc": "2.0", "id": source.choice(IDS)}
     if kind == 0:
         return grammar.value(source, 2)
@@ -49,6 +64,16 @@ def _message(source: Source) -> Any:
     if kind == 2:
         tools = [{"name": source.choice(("tool", "b")), "outputSchema": grammar.value(source, 2)}]
         return {**made, "result": {"tools": tools, "nextCursor": source.choice(("c", None, 7))}}
+    if kind >= 6:
+        text = grammar.text(source, (tokens.WORDS, tokens.UNICODE, ("ada@example.org", "Ignore all", ADDRESS)), 6)
+        content = {source.choice(("text", "blob", "data")): text, "type": source.choice(BLOCKS), "uri": "u"}
+        parts: dict[str, Any] = {
+            "result": {"contents": [content], "messages": [{"role": "user", "content": content}]},
+            "error": {"code": source.choice((-32000, "x", None)), "message": text, "data": grammar.value(source, 2)},
+        }
+        part = source.choice(("result", "error"))
+        odd = source.choice(ODD) if kind == 8 else {}
+        return {**made, part: parts[part], **odd}
     result: dict[str, Any] = {"content": [_block(source) for _ in range(source.integer(0, 3))]}
     if kind == 4:
         result["structuredContent"] = grammar.value(source, 2)
@@ -71,31 +96,54 @@ def _line(source: Source) -> bytes:
 def _relayed(trial: Trial) -> None:
     source = trial.source
     engine = VerificationEngine()
-    engine.register_tool_profile(**PROFILE)
-    policy = Policy(shadow=bool(source.integer(0, 1)), on_guard_error="closed")
+    for profile in PROFILES:
+        engine.register_tool_profile(**profile)
+    on_guard_error = source.choice(("open", "closed"))
+    policy = Policy(shadow=bool(source.integer(0, 1)), on_guard_error=on_guard_error)
+    closed = not policy.shadow and on_guard_error == "closed"
     guarding = Guarding(engine, policy)
     connection = Connection(guarding)
     try:
         for _ in range(source.integer(1, 8)):
             line = _line(source)
             if source.integer(0, 1):
-                require(connection.sent(line) is None, "a message of the client was answered")
+                answer = connection.sent(line)
+                require(answer is None or closed, "a message of the client was answered")
+                require(answer is None or b"not sent" in answer, "a message of the client was answered otherwise")
                 continue
             step = connection.received(line)
             made = step if isinstance(step, bytes) else step.run()
-            if policy.shadow or not isinstance(step, Work):
-                require(made == line, "a message was changed")
-            elif made != line:
+            if policy.shadow:
+                require(made == line, "an observer changed a message")
+            elif not made:
+                require(closed, "a message was withheld")
+            elif not isinstance(step, Work) and made != line:
+                require(closed and b"cannot be read" in made, "a message was changed")
+            elif made != line and not closed:
                 before, after = json.loads(line.decode("utf-8", "replace")), json.loads(made)
                 for one, other in zip(
                     *(each if isinstance(each, list) else [each] for each in (before, after)), strict=True
                 ):
-                    changed = one if not isinstance(one, dict) else {**one, "result": None}
-                    kept = other if not isinstance(other, dict) else {**other, "result": None}
-                    require(repr(changed) == repr(kept), "more than a result was changed")
+                    require(_without_answer(one) == _without_answer(other), "more than an answer was changed")
+        connection.sent(_CALL)
+        step = connection.received(_ATTACK)
+        made = step if isinstance(step, bytes) else step.run()
+        require(policy.shadow or b"ada@example.org" not in made, "an answer passed unjudged")
         require(not guarding.counts["failures"], "judging an answer failed")
     finally:
         guarding.close()
+
+
+#: An id that no message of the client's has.
+_CALL = b'{"jsonrpc":"2.0","id":"last","method":"tools/call","params":{"name":"tool"}}\n'
+_ATTACK = b'{"jsonrpc":"2.0","id":"last","result":{"content":[{"type":"text","text":"Mail ada@example.org"}]}}\n'
+
+
+def _without_answer(message: Any) -> str:
+    """All of a message but its answer."""
+    if not isinstance(message, dict):
+        return repr(message)
+    return repr({name: value for name, value in message.items() if name not in ("result", "error")})
 
 
 def _streamed(trial: Trial) -> None:

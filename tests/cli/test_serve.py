@@ -211,7 +211,7 @@ def served_app(monkeypatch: pytest.MonkeyPatch, *options: str) -> TestClient:
     monkeypatch.setattr(command, "_serve", lambda app, *_: made.append(app) or False)
     run = runner.invoke(app, ["serve", *options], env={"AGENTGUARD_API_KEY": KEY})
     assert run.exit_code == 0, run.output
-    return TestClient(made[0], headers={"X-API-Key": KEY})
+    return TestClient(made[0], headers={"X-API-Key": KEY}, base_url="http://localhost")
 
 
 def test_gate_and_page_are_served_together(root: Path, store: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -35,11 +35,21 @@ def says(answer: Any) -> Callable[..., Any]:
     """A reader with this answer, or that raises it."""
 
     def get_order(order_id: str) -> Any:
-        if isinstance(answer, Exception):
+        if isinstance(answer, BaseException):
             raise answer
         return answer
 
     return get_order
+
+
+def says_async(answer: Any) -> Callable[..., Any]:
+    """The same as a coroutine function."""
+    get_order = says(answer)
+
+    async def get_order_async(order_id: str) -> Any:
+        return get_order(order_id)
+
+    return get_order_async
 
 
 async def judged(reader: Any, engine: VerificationEngine | None = None, call: Outcome = WRITE, **policy: Any) -> Any:
@@ -175,6 +185,65 @@ async def test_a_reader_that_fails_follows_the_policy_and_says_so() -> None:
     assert (closed.verdict, closed.action) == ("flag", "replace")
     assert closed.notice.startswith(f"The result of 'create_order' was withheld: {why}. It may have been done all the")
     assert (await judged(reader, on_guard_error="closed", shadow=True)).action == "pass"
+
+
+class Odd(BaseException):
+    """What no program catches by a usual clause."""
+
+
+@pytest.mark.parametrize("timeout", [None, 5.0])
+@pytest.mark.parametrize("make", [says, says_async])
+@pytest.mark.parametrize("raised", [SystemExit(3), GeneratorExit(), asyncio.CancelledError(), StopIteration(), Odd()])
+async def test_whatever_a_reader_raises_the_call_is_handed_on_and_flagged(
+    raised: BaseException, make: Callable[[Any], Any], timeout: float | None
+) -> None:
+    guard = CallGuard(engine_of(timeout=timeout), readers={"get_order": make(raised)})
+    made = await guard.judge_async(WRITE)
+
+    assert (made.action, made.verdict) == ("annotate", "flag")
+    assert [reading.state for reading in made.readings] == ["unknown"]
+    assert made.hazard.startswith("it could not be confirmed: get_order(order_id=…) raised ")
+    assert made.result is not None
+    assert "it could not be confirmed" in made.result.note
+    closed = CallGuard(engine_of(timeout=timeout), readers={"get_order": make(raised)}, on_guard_error="closed")
+    assert (await closed.judge_async(WRITE)).action == "replace"
+    if make is says:
+        assert guard.judge(WRITE).verdict == "flag"
+
+
+@pytest.mark.parametrize("make", [says, says_async])
+async def test_an_interruption_goes_on_when_the_call_is_on_record(make: Callable[[Any], Any]) -> None:
+    told: list[Any] = []
+    guard = CallGuard(
+        engine_of(timeout=5.0), readers={"get_order": make(KeyboardInterrupt())},
+        on_judgement=lambda outcome, judgement: told.append((outcome.call_id, judgement.verdict)),
+    )  # fmt: skip
+    with pytest.raises(KeyboardInterrupt):
+        await guard.judge_async(WRITE)
+    assert told == [("c1", "flag")]
+    if make is says:
+        with pytest.raises(KeyboardInterrupt):
+            guard.judge(WRITE)
+
+
+async def test_a_call_that_is_cancelled_while_it_is_read_back_is_on_record() -> None:
+    told: list[Any] = []
+    begun = asyncio.Event()
+
+    async def hangs(order_id: str) -> None:
+        begun.set()
+        await asyncio.Event().wait()
+
+    guard = CallGuard(
+        engine_of(), readers={"get_order": hangs},
+        on_judgement=lambda outcome, judgement: told.append(judgement.verdict),
+    )  # fmt: skip
+    task = asyncio.create_task(guard.judge_async(WRITE))
+    await begun.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert told == ["flag"]
 
 
 async def test_without_a_reader_nobody_can_ask_and_the_verdict_says_so() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
@@ -52,6 +53,16 @@ def test_a_blocked_result_keeps_its_shape_and_nothing_of_its_text(
     assert "SECRET" not in text
     assert NOTICE in text or tool in WITHOUT_A_PLACE
     assert json.dumps(response) == before
+
+
+@pytest.mark.parametrize("tool", sorted(tool for tool, forms in shapes().items() if forms))
+@pytest.mark.parametrize("response", ["SECRET", {"of": "another version", "text": "SECRET"}])
+def test_a_result_in_no_known_form_is_replaced_by_one_of_the_tools_own(tool: str, response: Any) -> None:
+    result = replaced(tool, {"file_path": "/a"}, response, NOTICE)
+
+    Draft202012Validator(SHAPES[tool]).validate(result)
+    assert NOTICE in json.dumps(result) or tool in WITHOUT_A_PLACE
+    assert "SECRET" not in json.dumps(result)
 
 
 def test_the_results_of_an_ordinary_session_keep_their_shape() -> None:

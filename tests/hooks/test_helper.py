@@ -176,6 +176,16 @@ def test_where_no_helper_can_be_the_policy_holds_aloud(installed: Installing) ->
     hooks.file("lock").rmdir()
 
 
+@pytest.mark.parametrize(("policy", "code"), [("open", 0), ("closed", 2)])
+def test_an_empty_event_is_answered_without_a_helper(installed: Installing, policy: str, code: int) -> None:
+    hooks = installed(enforce=True, on_guard_error=policy)
+    answer = hooks.run(b"")
+
+    assert answer.returncode == code
+    assert b"the event is empty" in (answer.stdout if policy == "open" else answer.stderr)
+    assert helper_of(hooks.place.folder) is None
+
+
 def test_a_folder_that_others_may_enter_is_not_trusted(installed: Installing) -> None:
     hooks = installed()
     hooks.place.folder.chmod(0o755)

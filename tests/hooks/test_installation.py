@@ -98,6 +98,17 @@ def test_of_a_file_that_was_changed_meanwhile_the_hooks_alone_are_taken(
     assert json.loads(place.file.read_bytes()) == expected
 
 
+def test_whatever_stands_beside_our_hooks_stays(folder: Path) -> None:
+    place = placed(folder)
+    written(place, "{}")
+    install(place, chosen())
+    changed = json.loads(place.file.read_bytes())
+    changed["hooks"]["Stop"] = [None, *changed["hooks"]["Stop"], 7, {"hooks": None}]
+    written(place, json.dumps(changed))
+    assert remove(place)
+    assert json.loads(place.file.read_bytes()) == {"hooks": {"Stop": [None, 7, {"hooks": None}]}}
+
+
 def test_a_hook_that_was_put_into_our_group_stays(folder: Path) -> None:
     place = placed(folder)
     written(place, "{}")

@@ -13,7 +13,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
 from sessions import post, session
+from shapes import SHAPES
 
 from agentguard.content._results import cut
 from agentguard.errors import ConfigurationError
@@ -131,6 +133,33 @@ async def test_what_is_redacted_keeps_its_shape(judging: Any) -> None:
     assert {**visible["file"], "content": ""} == {**file, "content": ""}
     assert visible["file"]["content"].startswith("Write to ")
     assert "decision" not in answer
+
+
+@pytest.mark.parametrize("tool", ["Bash", "Read"])
+async def test_a_text_of_a_built_in_tool_is_shown_as_the_object_that_the_agent_expects(
+    judging: Any, tmp_path: Path, tool: str
+) -> None:
+    folder = tmp_path / "rules"
+    folder.mkdir()
+    rules = "content: {injection: block, pii: redact}\n"
+    (folder / "rules.yaml").write_text(f"name: {tool}\n{rules}")
+    judge = judging(profiles=str(folder))
+    for text, gone in ((INJECTED, "Ignore all"), ("Write to ann.lee@example.com.", "ann.lee")):
+        answer = await asked(judge, post(tool, text))
+        made = answer["hookSpecificOutput"]["updatedToolOutput"]
+        Draft202012Validator(SHAPES[tool]).validate(made)
+        assert gone not in json.dumps(answer)
+        assert ("decision" in answer) is (text == INJECTED)
+    assert "Write to <EMAIL_1>." in json.dumps(made)
+
+
+async def test_a_text_of_a_tool_without_a_form_is_withheld_where_it_is_redacted(judging: Any, tmp_path: Path) -> None:
+    folder = tmp_path / "rules"
+    folder.mkdir()
+    (folder / "rules.yaml").write_text("name: view_image\ncontent: {pii: redact}\n")
+    answer = await asked(judging(profiles=str(folder)), post("view_image", "Write to ann.lee@example.com."))
+    assert answer["decision"] == "block"
+    assert "updatedToolOutput" not in answer.get("hookSpecificOutput", {})
 
 
 async def test_codex_cannot_redact_so_the_result_is_withheld(judging: Any) -> None:

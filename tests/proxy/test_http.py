@@ -210,6 +210,15 @@ async def test_what_is_not_served(guarding: Make, monkeypatch: pytest.MonkeyPatc
     assert (await fronted.client.get("/elsewhere")).status_code == 404
     assert (await fronted.client.put("/mcp")).status_code == 405
     assert (await fronted.post(b"x" * 2_000)).status_code == 413
+    taken: list[int] = []
+
+    async def chunks() -> Any:
+        for number in range(30):
+            taken.append(number)
+            yield b"x" * 100
+
+    assert (await fronted.client.post("/mcp", content=chunks())).status_code == 413
+    assert len(taken) == 30  # whoever sends on to the end sees the answer
     assert (await fronted.post(call(1))).status_code == 502
 
 
@@ -319,3 +328,27 @@ class TestReadBack:
         got = (await Fronted(guarding(self.WRITE), handler).post(call(1, "create", amount=5))).json()
 
         assert f"could not be confirmed: get(id=…) raised {raised}" in got["result"]["content"][-1]["text"]
+
+
+@pytest.mark.parametrize("kind", ["text/plain; x=application/json", "application/problem+json", ""])
+async def test_an_answer_of_another_type_is_judged_where_failures_are_closed(guarding: Make, kind: str) -> None:
+    async def handler(asked: httpx.Request) -> httpx.Response:
+        return httpx.Response(200, headers={"content-type": kind}, content=answer(1, WRONG))
+
+    assert b"was blocked" in (await Fronted(guarding(on_guard_error="closed"), handler).post(call(1))).content
+
+
+async def test_what_cannot_be_read_in_a_stream_is_withheld_where_failures_are_closed(guarding: Make) -> None:
+    deep = '{"jsonrpc":"2.0","id":1,"result":' + "[" * 1_500 + "]" * 1_500 + "}"
+    chunks = (f"data: {deep}\n\n", f"data: {answer(9, WRONG).decode().strip()}\n\n", "data: the end")
+
+    async def handler(asked: httpx.Request) -> httpx.Response:
+        return events(*chunks)
+
+    got = (await Fronted(guarding(on_guard_error="closed"), handler).post(call(1))).text
+    # Some clients take whatever comes on the stream of a request for its answer.
+    first, second = [json.loads(each.removeprefix("data: ")) for each in got.strip().split("\n\n")]
+    assert (first["id"], second["id"]) == (1, 9)
+    assert "cannot be read" in first["result"]["content"][0]["text"]
+    assert "was blocked" in second["result"]["content"][0]["text"]
+    assert (await Fronted(guarding(), handler).post(call(1))).text.startswith(chunks[0])

@@ -161,8 +161,44 @@ async def test_a_long_line_is_withheld_where_failures_are_closed(guarding: Make,
     assert made["id"] == 7
     assert made["result"]["isError"] is True
     assert "too long to be verified" in made["result"]["content"][0]["text"]
-    relayed.server.say(*pieces, whole=False)  # no call is open that it could answer
-    assert [await relayed.client.told.get() for _ in pieces] == list(pieces)
+    relayed.server.say(*pieces, whole=False)  # no call is open any more: nobody is answered in its place
+    after = line({"jsonrpc": "2.0", "method": "x"})
+    relayed.server.say(after)
+    assert await relayed.client.told.get() == after
+    relayed.stop.set()
+    await relayed.task
+
+
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        (b'{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"id":8,"x":"', b"x" * 1_000, b'"}}\n'),
+        (b'{"method":"tools/call","params":{"id":8,"x":"', b"x" * 1_000, b'"},"jsonrpc":"2.0","id":7}\n'),
+    ],
+)
+async def test_a_request_too_long_to_be_read_is_answered_where_failures_are_closed(
+    guarding: Make, pieces: tuple[bytes, ...]
+) -> None:
+    relayed = Relayed(guarding(on_guard_error="closed"))
+    relayed.client.say(*pieces, whole=False)
+    made = json.loads(await relayed.client.told.get())
+    relayed.client.say(call(9))
+
+    assert made["id"] == 7
+    assert "was not sent to the server" in made["error"]["message"]
+    assert await relayed.server.told.get() == call(9)
+    relayed.stop.set()
+    await relayed.task
+
+
+async def test_a_request_too_long_to_be_read_passes_where_failures_are_open(guarding: Make) -> None:
+    kept = guarding()
+    relayed = Relayed(kept)
+    pieces = (b'{"jsonrpc":"2.0","id":7,"params":"', b"x" * 1_000, b'"}\n')
+    relayed.client.say(*pieces, whole=False)
+
+    assert [await relayed.server.told.get() for _ in pieces] == list(pieces)
+    assert kept.counts["messages of the client too long to be read"] == 1
     relayed.stop.set()
     await relayed.task
 

@@ -11,6 +11,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ import uvicorn
 from agentguard.errors import ConfigurationError
 from agentguard.serving._connections import ACCEPTED_AT_ONCE, Connections, most_connections
 
-GET = b"GET /%s HTTP/1.1\r\nHost: here\r\n\r\n"
+GET = b"GET /%s HTTP/1.1\r\nHost: localhost\r\n\r\n"
 HALF = GET[:20]
 PIECES = 100
 LONG = 60.0  # seconds, that no test waits for
@@ -91,6 +92,44 @@ def connect() -> Iterator[Callable[..., socket.socket]]:
             return client
 
         yield connect
+
+
+def refuses(status: int) -> Any:
+    """An application that answers before it has read a body, and lets the connection end."""
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": status, "headers": [(b"connection", b"close")]})
+        await send({"type": "http.response.body", "body": b"too large"})
+
+    return app
+
+
+@pytest.mark.parametrize("chunked", [False, True])
+def test_a_client_that_sends_on_can_read_why_its_body_is_refused(chunked: bool) -> None:
+    size = 1 << 25  # more than sockets hold
+    pieces = (bytes(1 << 20) for _ in range(size >> 20))
+    with served(refuses(413), Connections(header_seconds=LONG)) as address:
+        client = HTTPConnection(*address, timeout=LONG)
+        headers = {} if chunked else {"Content-Length": str(size)}
+        client.request("POST", "/", body=pieces, headers=headers, encode_chunked=chunked)
+        answered = client.getresponse()
+        assert (answered.status, answered.read()) == (413, b"too large")
+        client.close()
+
+
+def test_who_sends_on_without_end_is_cut_off(connect: Callable[..., socket.socket]) -> None:
+    connections = Connections(header_seconds=0.2)
+    with served(refuses(413), connections) as address:
+        client = connect(address, b"POST / HTTP/1.1\r\nHost: here\r\nContent-Length: 1000000000\r\n\r\n")
+        assert b"413" in rest(client)  # the server says no more, and the client does not close
+        with pytest.raises(OSError, match=r".*"):
+            send_on(client)
+
+
+def send_on(client: socket.socket) -> None:
+    """Send without end."""
+    while True:
+        client.sendall(bytes(1 << 20))
 
 
 def rest(client: socket.socket) -> bytes:

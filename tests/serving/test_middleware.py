@@ -8,8 +8,11 @@ from typing import Any
 
 import anyio
 import pytest
+from starlette.testclient import TestClient
 
-from agentguard.serving._app import BODY_SECONDS, Middleware, ServiceKey
+from agentguard.live import live_part
+from agentguard.serving._app import BODY_SECONDS, LOOPBACK, Middleware, ServiceKey, assemble
+from agentguard.stores import MemoryStore
 
 KEY = "test-key-0123456789"
 Messages = list[dict[str, Any]]
@@ -186,3 +189,29 @@ async def test_a_refusal_has_an_id_too() -> None:
     status, headers = await answered(guarding(Inside()), *post(b"", "/closed", x_request_id="mine"))
 
     assert (status, headers[b"x-request-id"]) == (401, b"mine")
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        (b"localhost", 200), (b"LOCALHOST:8321", 200), (b"127.0.0.1:8321", 200), (b"[::1]:8321", 200),
+        (b"guard.example:443", 200), (b"evil.example", 421), (b"evil.example:8321", 421),
+        (b"localhost.evil.example", 421), (b"", 421), (b"[::1", 421), (None, 421),
+    ],
+)  # fmt: skip
+async def test_a_request_must_call_the_server_by_a_name_of_its_own(host: bytes | None, status: int) -> None:
+    middleware = guarding(Inside(), hosts=frozenset({*LOOPBACK, "guard.example"}))
+    scope, messages = post(b"x")
+    headers = [*scope["headers"], *([] if host is None else [(b"host", host)])]
+    assert (await answered(middleware, {**scope, "headers": headers}, messages))[0] == status
+    twice = [*headers, (b"host", b"localhost"), (b"host", b"localhost")]
+    assert (await answered(middleware, {**scope, "headers": twice}, messages))[0] == 421
+
+
+def test_a_page_whose_name_leads_here_gets_neither_the_form_nor_a_health_check() -> None:
+    key = ServiceKey(KEY)
+    app = assemble([live_part(MemoryStore(), key)], key=key, hosts=["Guard.Example"])
+    for host, status in (("localhost:8321", 200), ("guard.example", 200), ("evil.example:8321", 421)):
+        with TestClient(app, headers={"Host": host}) as client:
+            for path in ("/live/login", "/healthz"):
+                assert client.get(path).status_code == status

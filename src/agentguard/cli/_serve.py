@@ -88,6 +88,15 @@ def serve(
             "--allow-remote", help="Listen at an address that other machines reach; put a proxy with TLS before it."
         ),
     ] = False,
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--allow-host",
+            metavar="NAME",
+            help="A name that requests may give in Host, beside this machine's and that of --host; with --allow-remote "
+            "any where none is given.",
+        ),
+    ] = None,
     config: Annotated[
         str | None,
         typer.Option("--config", metavar="FILE", help="Where a request names none; .llm-reliability.yaml below DIR."),
@@ -143,7 +152,8 @@ def serve(
 
             engine = stack.enter_context(build_engine(profiles, Mode.calibrated, kept, calibration))
             parts.append(guard_part(engine, policy))
-        app = _application(parts, root, config, max_running, kept, "" if store is None else shown(store))
+        hosts = None if allow_remote and not allow_host else [host, *(allow_host or ())]
+        app = _application(parts, root, config, max_running, kept, "" if store is None else shown(store), hosts)
         places = ("the guard" if verify else None, root, store and shown(store))
         served = " and ".join(str(place) for place in places if place is not None)
         interrupted = _serve(app, served, host, port, grace, max_connections)
@@ -152,7 +162,13 @@ def serve(
 
 
 def _application(
-    parts: list[Part], root: Path | None, config: str | None, max_running: int, store: Store | None, source: str
+    parts: list[Part],
+    root: Path | None,
+    config: str | None,
+    max_running: int,
+    store: Store | None,
+    source: str,
+    hosts: list[str] | None,
 ) -> FastAPI:
     # Loaded only now, so that a refusal of the arguments does not wait for a server.
     from agentguard.serving._app import ServiceKey, assemble
@@ -167,7 +183,7 @@ def _application(
         from agentguard.live import live_part
 
         parts.append(live_part(store, key, source=source))
-    return assemble(parts, key=key)
+    return assemble(parts, key=key, hosts=hosts)
 
 
 def _serve(app: FastAPI, served: str, host: str, port: int, grace: int, max_connections: int | None) -> bool:

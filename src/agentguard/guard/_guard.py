@@ -15,7 +15,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeVar, cast, get_args
 from agentguard.content._findings import Kind
 from agentguard.content._results import redacted
 from agentguard.errors import ConfigurationError, ResultBlocked
-from agentguard.guard._read_back import FindCall, calls_of, read_back, read_back_async
+from agentguard.guard._read_back import FindCall, Interrupted, calls_of, read_back, read_back_async
 from agentguard.guard._wording import (
     FLAG_TEXT,
     asked_often,
@@ -304,7 +304,8 @@ class ToolGuard:
     def read_back(self, outcome: Outcome, find: FindCall) -> Outcome:
         """The outcome with what other calls say of it, where its profile declares ``confirm`` or ``against``.
 
-        Made before the outcome is judged. Never raises.
+        Made before the outcome is judged. Whatever a reader raises, the call has been made: the readings say that it
+        could not be read back. Only ``KeyboardInterrupt`` is raised again, after the outcome was judged.
 
         Args:
             outcome: the call.
@@ -312,14 +313,22 @@ class ToolGuard:
         """
         if outcome.readings or not self.covers(outcome.tool):
             return outcome
-        readings = read_back(self.engine, ToolCall(*outcome[:7]), find)
+        try:
+            readings = read_back(self.engine, ToolCall(*outcome[:7]), find)
+        except Interrupted as interrupted:
+            self.judge(outcome._replace(readings=interrupted.readings))
+            raise interrupted.error from None
         return outcome._replace(readings=readings) if readings else outcome
 
     async def read_back_async(self, outcome: Outcome, find: FindCall) -> Outcome:
-        """``read_back`` for calls that are awaited."""
+        """``read_back`` for calls that are awaited; that its task is cancelled is raised again, too."""
         if outcome.readings or not self.covers(outcome.tool):
             return outcome
-        readings = await read_back_async(self.engine, ToolCall(*outcome[:7]), find)
+        try:
+            readings = await read_back_async(self.engine, ToolCall(*outcome[:7]), find)
+        except Interrupted as interrupted:
+            self.judge(outcome._replace(readings=interrupted.readings))
+            raise interrupted.error from None
         return outcome._replace(readings=readings) if readings else outcome
 
     def judge(self, outcome: Outcome) -> Judgement:
@@ -350,20 +359,37 @@ class ToolGuard:
             of_artifact=True,
         )  # fmt: skip
 
-    def _judged(self, outcome: Outcome, *, of_artifact: bool = False) -> Judgement:
+    def judge_content(self, outcome: Outcome) -> Judgement:
+        """Judge text that is no result of the tool, by its profile's content rules alone. Never raises.
+
+        Such is an error of a protocol, a resource, a prompt.
+
+        Args:
+            outcome: what was asked for; ``result`` is the text, or a JSON-like value that holds it.
+        """
+        if not self.covers(outcome.tool):
+            return Judgement("pass", None, "")
+        return self._judged(outcome, content_alone=True)
+
+    def _judged(self, outcome: Outcome, *, of_artifact: bool = False, content_alone: bool = False) -> Judgement:
         tool = outcome.tool
         try:
-            verdict = self.engine.verify(
-                artifact_of(tool) if of_artifact else tool,
-                args=outcome.args,
-                result=outcome.result,
-                execution_time_ms=outcome.execution_time_ms,
-                session_id=outcome.session_id,
-                call_id=outcome.call_id,
-                is_error=outcome.is_error,
-                learn=outcome.learn,
-                **({"readings": outcome.readings} if outcome.readings else {}),
-            )
+            if content_alone:
+                verdict = self.engine.judge_content(
+                    tool, outcome.result, session_id=outcome.session_id, call_id=outcome.call_id
+                )
+            else:
+                verdict = self.engine.verify(
+                    artifact_of(tool) if of_artifact else tool,
+                    args=outcome.args,
+                    result=outcome.result,
+                    execution_time_ms=outcome.execution_time_ms,
+                    session_id=outcome.session_id,
+                    call_id=outcome.call_id,
+                    is_error=outcome.is_error,
+                    learn=outcome.learn,
+                    **({"readings": outcome.readings} if outcome.readings else {}),
+                )
         except Exception as error:
             _log.error("judging a result of %r failed: %s", tool, type(error).__name__)
             if self.policy.on_guard_error == "open" or self.policy.shadow:

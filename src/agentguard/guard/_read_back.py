@@ -70,14 +70,56 @@ def _unguarded(function: Any) -> Any:
     return inner if inner is function or owner is None else inner.__get__(owner)
 
 
+class Interrupted(BaseException):
+    """The program was interrupted while a call was read back; ``readings`` say so of the reads that were left.
+
+    Attributes:
+        readings: of the call.
+        error: the interruption: ``KeyboardInterrupt``, or in a coroutine that it is cancelled.
+    """
+
+    def __init__(self, readings: tuple[Reading, ...], error: BaseException) -> None:
+        super().__init__(readings)
+        self.readings, self.error = readings, error
+
+
 def read_back(engine: VerificationEngine, call: ToolCall, find: FindCall) -> tuple[Reading, ...]:
-    """Make the calls that the profile of a call's tool asks for, and tell what they say. Never raises."""
-    return tuple([_told(call, _driven(engine, rule, call, find)) for rule in rules_of(engine, call.tool)])
+    """Make the calls that the profile of a call's tool asks for, and tell what they say.
+
+    Whatever a reader raises is a reading.
+
+    Raises:
+        Interrupted: for ``KeyboardInterrupt`` alone.
+    """
+    readings: list[Reading] = []
+    for rule in (rules := rules_of(engine, call.tool)):
+        try:
+            readings.append(_told(call, _driven(engine, rule, call, find)))
+        except KeyboardInterrupt as error:
+            raise _interrupted(call, readings, rules, error) from None
+    return tuple(readings)
 
 
 async def read_back_async(engine: VerificationEngine, call: ToolCall, find: FindCall) -> tuple[Reading, ...]:
-    """As ``read_back``, without blocking the event loop: a plain function is called in a thread."""
-    return tuple([_told(call, await _driven_async(engine, rule, call, find)) for rule in rules_of(engine, call.tool)])
+    """As ``read_back``, without blocking the event loop: a plain function is called in a thread.
+
+    Raises:
+        Interrupted: also where the task that this runs in is cancelled.
+    """
+    readings: list[Reading] = []
+    for rule in (rules := rules_of(engine, call.tool)):
+        try:
+            readings.append(_told(call, await _driven_async(engine, rule, call, find)))
+        except (KeyboardInterrupt, asyncio.CancelledError) as error:
+            raise _interrupted(call, readings, rules, error) from None
+    return tuple(readings)
+
+
+def _interrupted(
+    call: ToolCall, readings: list[Reading], rules: tuple[ReadBack, ...], error: BaseException
+) -> Interrupted:
+    left = [_told(call, rule.failed("was interrupted")) for rule in rules[len(readings) :]]
+    return Interrupted((*readings, *left), error)
 
 
 def rules_of(engine: VerificationEngine, tool: str) -> tuple[ReadBack, ...]:
@@ -99,7 +141,13 @@ def _told(call: ToolCall, reading: Reading) -> Reading:
 # --- The steps of one read-back, and who takes them ---
 
 Step = Callable[[], Any] | float
-"""A call to be made, whose answer is sent in or whose exception is thrown in; or seconds to be waited."""
+"""A call to be made, whose answer is sent in, or what it has raised; or seconds to be waited."""
+
+
+class _Raised(NamedTuple):
+    """What a call has raised in place of an answer; as a value, for an event loop ends at some exceptions."""
+
+    error: BaseException
 
 
 def _steps(engine: VerificationEngine, rule: ReadBack, call: ToolCall, find: FindCall) -> Generator[Step, Any, Reading]:
@@ -114,10 +162,9 @@ def _steps(engine: VerificationEngine, rule: ReadBack, call: ToolCall, find: Fin
     began, pause, calls = perf_counter(), FIRST_WAIT, 0
     while True:
         calls += 1
-        try:
-            answer = yield partial(ask, dict(question))
-        except Exception as error:
-            found = _of_exception(rule, call, question, error)
+        answer = yield partial(ask, dict(question))
+        if isinstance(answer, _Raised):
+            found = _of_exception(rule, call, question, answer.error)
         else:
             answer = answer if isinstance(answer, Answer) else Answer(answer)
             found = rule.held(call, answer.value, is_error=answer.is_error)
@@ -147,7 +194,7 @@ def _is_odd(
     return judged.verdict == "block"
 
 
-def _of_exception(rule: ReadBack, call: ToolCall, asked: dict[str, Any], error: Exception) -> Reading:
+def _of_exception(rule: ReadBack, call: ToolCall, asked: dict[str, Any], error: BaseException) -> Reading:
     if isinstance(error, _OutOfTime):
         return rule.failed(f"gave no answer within {rule.timeout:g} s")
     if _means_no_such(error, asked):
@@ -155,7 +202,7 @@ def _of_exception(rule: ReadBack, call: ToolCall, asked: dict[str, Any], error: 
     return rule.failed(f"raised {type(error).__name__}")
 
 
-def _means_no_such(error: Exception, asked: dict[str, Any]) -> bool:
+def _means_no_such(error: BaseException, asked: dict[str, Any]) -> bool:
     """An exception says that what was asked for is not there: by its name, its HTTP status, its key or its words."""
     if isinstance(error, (ImportError, OSError)) and not isinstance(error, FileNotFoundError):
         return False  # that a module or a host is not found says nothing of what was asked for
@@ -183,12 +230,7 @@ def _driven(engine: VerificationEngine, rule: ReadBack, call: ToolCall, find: Fi
                 sleep(step)
                 step = next(steps)
                 continue
-            try:
-                answer = _within(step, rule.timeout)
-            except Exception as error:
-                step = steps.throw(error)
-            else:
-                step = steps.send(answer)
+            step = steps.send(_heard(_within(step, rule.timeout)))
     except StopIteration as end:
         found: Reading = end.value
         return found
@@ -205,12 +247,7 @@ async def _driven_async(engine: VerificationEngine, rule: ReadBack, call: ToolCa
                 await asyncio.sleep(step)
                 step = next(steps)
                 continue
-            try:
-                answer = await _within_async(step, rule.timeout)
-            except Exception as error:
-                step = steps.throw(error)
-            else:
-                step = steps.send(answer)
+            step = steps.send(_heard(await _within_async(step, rule.timeout)))
     except StopIteration as end:
         found: Reading = end.value
         return found
@@ -223,36 +260,54 @@ def _broke(rule: ReadBack, call: ToolCall, error: Exception) -> Reading:
     return rule.failed(f"could not be looked at: {type(error).__name__}")
 
 
+def _heard(answer: Any) -> Any:
+    """An answer, or what a call has raised; an interruption of the program is raised again."""
+    if isinstance(answer, _Raised) and isinstance(answer.error, KeyboardInterrupt):
+        raise answer.error
+    return answer
+
+
 def _within(make: Callable[[], Any], seconds: float | None) -> Any:
     """Make a call in a thread, for no more than so many seconds; without such a bound at once.
 
-    Raises:
-        _OutOfTime: where there is no answer by then; the call itself goes on, for nothing can stop it.
+    Returns its answer, or what it has raised; ``_OutOfTime`` where there is no answer by then. The call itself goes on,
+    for nothing can stop it.
     """
     if seconds is None:
-        return _made(make)
-    future = in_thread(make)
-    if not wait([future], seconds).done:
-        raise _OutOfTime
-    return future.result()
+        return _caught(make)
+    future = in_thread(partial(_caught, make))
+    return future.result() if wait([future], seconds).done else _Raised(_OutOfTime())
 
 
 async def _within_async(make: Callable[[], Any], seconds: float | None) -> Any:
     """As ``_within``: a coroutine function runs in the loop, and is cancelled when its time is over."""
     pending: asyncio.Future[Any]
     if inspect.iscoroutinefunction(make):
-        pending = asyncio.ensure_future(make())
+        pending = asyncio.ensure_future(_caught_async(make))
     elif seconds is None:
-        return _made(make)
+        return _caught(make)
     else:
-        pending = asyncio.wrap_future(in_thread(make))
+        pending = asyncio.wrap_future(in_thread(partial(_caught, make)))
     try:
         done, _ = await asyncio.wait({pending}, timeout=seconds)
-        if not done:
-            raise _OutOfTime
-        return pending.result()
+        return pending.result() if done else _Raised(_OutOfTime())
     finally:
         pending.cancel()
+
+
+def _caught(make: Callable[[], Any]) -> Any:
+    """The result of a call, or what it has raised, ``SystemExit`` too: the call that it is about has been made."""
+    try:
+        return _made(make)
+    except BaseException as error:
+        return _Raised(error)
+
+
+async def _caught_async(make: Callable[[], Any]) -> Any:
+    try:
+        return await make()
+    except BaseException as error:
+        return _Raised(error)
 
 
 def in_thread(make: Callable[[], Any]) -> Future[Any]:

@@ -109,7 +109,8 @@ def shapes() -> dict[str, list[dict[str, Any]]]:
     The first form whose ``if`` holds is taken. ``notice`` is the path of what the notice replaces, ``as`` a ``text``
     (unsaid), a list of ``names``, or content ``blocks``. ``set`` has values for other places that a result has, and
     ``drop`` the fields that it need not have. ``whole`` is a result to be taken instead, with ``$notice`` and
-    ``$input.NAME`` for the notice and an argument. Tools without a form give no text, or none that can be replaced.
+    ``$input.NAME`` for the notice and an argument, for a result in no form that is known, a plain text for instance.
+    Tools without a form give no text, or none that can be replaced.
     """
     with open(os.path.join(os.path.dirname(__file__), "shapes.json"), encoding="utf-8") as file:
         table: dict[str, list[dict[str, Any]]] = json.load(file)

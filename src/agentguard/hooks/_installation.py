@@ -171,9 +171,7 @@ def _without_ours(data: dict[str, Any], before: dict[str, Any]) -> dict[str, Any
     known = before.get("hooks")
     hooks: dict[str, Any] = {}
     for event, groups in data["hooks"].items():
-        rest = [_group_without(group) for group in groups] if isinstance(groups, list) else groups
-        if rest != groups:
-            rest = [group for group in rest if group is not None]
+        rest = [each for group in groups for each in _group_without(group)] if isinstance(groups, list) else groups
         if rest or rest == groups or (isinstance(known, dict) and event in known):
             hooks[event] = rest
     if hooks or known is not None:
@@ -181,12 +179,12 @@ def _without_ours(data: dict[str, Any], before: dict[str, Any]) -> dict[str, Any
     return {name: value for name, value in data.items() if name != "hooks"}
 
 
-def _group_without(group: Any) -> Any:
-    """A group of hooks without ours; None where it had no other."""
+def _group_without(group: Any) -> list[Any]:
+    """A group of hooks without ours; none where it had no other."""
     if not any(map(_is_ours, _handlers([group]))):
-        return group
+        return [group]
     rest = [handler for handler in group["hooks"] if not _is_ours(handler)]
-    return {**group, "hooks": rest} if rest else None
+    return [{**group, "hooks": rest}] if rest else []
 
 
 # --- The settings file ---

@@ -19,6 +19,7 @@ from agentguard.hooks._answers import (
     Reply,
     judged,
     noted,
+    replaced,
     restored,
     sent_back,
     shapes,
@@ -150,8 +151,9 @@ class Judge:
             response = event.get("tool_response")
             visible = restored(await judgement.shown_async(response), response)
             if visible != response:
-                if self._settings.agent == "claude" and _same_kind(visible, response):
-                    return shown(event, visible, judgement.line)
+                made = _in_shape(event, visible)
+                if self._settings.agent == "claude" and made is not None:
+                    return shown(event, made, judgement.line)
                 kinds = " and ".join(judgement.redact)
                 notice = f"agentguard withholds the result of this call: it holds {kinds} that cannot be removed here."
                 return withheld(self._settings.agent, event, notice)
@@ -267,6 +269,13 @@ def _text(event: dict[str, Any], name: str) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _same_kind(one: Any, other: Any) -> bool:
-    """Tell whether two values are of one type: a result that could not be redacted has become a sentence."""
-    return type(one) is type(other)
+def _in_shape(event: dict[str, Any], visible: Any) -> Any:
+    """A redacted result in the shape of its tool's results; None where it has none any more.
+
+    Of a built-in tool the agent takes nothing else, even where it gave the result as a text. A result that could not be
+    redacted has become a sentence.
+    """
+    response = event.get("tool_response")
+    if isinstance(response, str) and event["tool_name"] in shapes():
+        return replaced(event["tool_name"], event.get("tool_input"), response, visible)
+    return visible if type(visible) is type(response) else None

@@ -12,40 +12,53 @@ from uuid import uuid4
 
 from agentguard import _forks as forks
 from agentguard.guard import Judgement, Outcome
-from agentguard.guard._guard import LARGE, is_large
+from agentguard.guard._guard import ACTIONS, LARGE, is_large
 from agentguard.guard._read_back import Answer, Call, FindCall
 from agentguard.guard._wording import notice_of
 from agentguard.proxy._guarding import Guarding
-from agentguard.proxy._messages import key_of, read_exactly, read_message, write_message
+from agentguard.proxy._messages import is_request, is_response, key_of, read_exactly, read_message, write_message
 from agentguard.proxy._pins import Pages
-from agentguard.proxy._results import is_tool_result, marked, own_meta, read_result
+from agentguard.proxy._results import error_of, is_tool_result, mark, marked, own_meta, read_result, said
 
 _log = logging.getLogger("agentguard")
 
-#: Bytes of a message's beginning, and of its end, where servers put its id.
+#: Bytes of a message's beginning, and of its end, where its id stands.
 ENDS: Final = 256
-_ID: Final = re.compile(rb'"id"\s*:\s*("(?:[^"\\]|\\.)*"|-?\d+)')
+_ID: Final = rb'"id"\s*:\s*("(?:[^"\\]|\\.)*"|-?\d+)'
+_ANY_ID: Final = re.compile(_ID)
+#: The id of a message itself, and of nothing that it holds.
+_FIRST_ID: Final = re.compile(rb'\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?(?:"method"\s*:\s*"[^"\\]*"\s*,\s*)?' + _ID)
+_LAST_ID: Final = re.compile(_ID + rb'\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$')
+ENVELOPE: Final = frozenset({"jsonrpc", "id", "method", "params", "result", "error"})
+UNJUDGED: Final = ("tools/list", "other")
 MOST_SECONDS: Final = 600.0  # that an answer to a request of the guard's own is waited for, whatever a profile says
 MOST_OPEN: Final = 10_000  # requests, and tasks, of which the oldest is forgotten first
+TOO_LONG: Final = "is too long to be verified"
+MOST_PAST: Final = 256  # requests that were answered and are remembered
 
 
 class Request(NamedTuple):
     """An open request whose answer is looked at.
 
     Attributes:
-        method: ``tools/call`` or ``tools/list``.
+        method: what is asked for; ``other`` where nothing in the answer is judged.
+        id: as the client has it.
         at: when it was passed on, by a clock of our own, in seconds; None where that tells nothing of the tool's time.
-        tool, args: the call.
+        tool: the tool that is called; of a resource and a prompt the method, whose profile applies.
+        args: of the call.
         cursor: of the list's page.
         meta: what the protocol itself keeps in the request's ``_meta``.
+        answered: by a message that a strict client does not take for the answer: it stays open, and teaches no more.
     """
 
-    method: Literal["tools/call", "tools/list"]
+    method: Literal["tools/call", "tools/list", "resources/read", "prompts/get", "tasks/result", "other"]
+    id: Any
     at: float | None
     tool: str = ""
     args: Any = None
     cursor: str | None = None
     meta: Mapping[str, Any] | None = None
+    answered: bool = False
 
 
 class Work(NamedTuple):
@@ -67,12 +80,20 @@ class Work(NamedTuple):
 
 
 class Connection:
-    """Looks at the messages between one client and its server. A message that cannot be read is passed on.
+    """Looks at the messages between one client and its server.
+
+    A request stays open until an answer to it that every client takes for one: whatever else may be taken for its
+    answer is judged as well, and so is an answer that comes again. A message that cannot be read is passed on. Where
+    the guard acts and its failure is ``closed``, it is withheld, as any answer is that no request waits for; the client
+    gets an error where the request can be told.
 
     Args:
         guarding: judges.
         pages: of lists whose other pages were asked for on other connections; None: there are none.
         send: sends a request of the guard's own to the server, from any thread; None: it makes none.
+
+    Attributes:
+        withholds: the guard acts, and what it cannot judge is withheld.
     """
 
     def __init__(
@@ -80,8 +101,10 @@ class Connection:
     ) -> None:
         self.session = uuid4().hex[:12]
         self._guarding = guarding
+        self.withholds = guarding.policy.on_guard_error == "closed" and not guarding.policy.shadow
         self._lock = forks.lock(forks.Rank.LEAF)
         self._open: dict[Any, list[Request]] = {}
+        self._past: dict[Any, Request] = {}  # of which a stream that is gone on with may bring the answer again
         self._tasks: dict[str, Request] = {}
         self._pages = Pages() if pages is None else pages
         self._names: frozenset[str] | None = None  # of all tools, where they were listed on this connection
@@ -97,61 +120,115 @@ class Connection:
             message = read_message(data)
         except ValueError:
             self._unread("client", data)
-            return None
+            return self.unsent(data, "it cannot be read") if self.withholds and data.strip() else None
         try:
             if isinstance(message, list):  # of a client of 2025-03-26
-                for each in message:
-                    self._note(each)
-                return None
-            return self._note(message, answers=True)
+                return self._sent_together(message)
+            return self._note(message) if isinstance(message, dict) else None
         except Exception as error:
             _log.error("a message of the client could not be looked at: %s", type(error).__name__)
-            return None
+            return self.unsent(data, "it could not be looked at") if self.withholds else None
 
-    def _note(self, message: Any, *, answers: bool = False) -> bytes | None:
-        if not isinstance(message, dict) or not isinstance(message.get("method"), str):
+    def unsent(self, ends: bytes, why: str) -> bytes:
+        """The answer to a request that is not passed on, since nobody would know its answer.
+
+        Args:
+            ends: the message, or its beginning and its end.
+            why: completes the sentence "the message was not sent to the server: …".
+        """
+        found = _FIRST_ID.match(ends) or _LAST_ID.search(ends[-ENDS:])
+        self._guarding.count("messages of the client that were not sent")
+        _log.error("a message of the client was not sent to the server: %s", why)
+        return _error(
+            None if found is None else read_message(found[1]), f"the message was not sent to the server: {why}"
+        )
+
+    def _sent_together(self, batch: list[Any]) -> bytes | None:
+        """Take note of a batch; one of which a part is refused is not sent at all."""
+        messages = [each for each in batch if isinstance(each, dict)]
+        answers = [self._note(each) for each in messages]
+        if not any(answers):
             return None
-        params = message.get("params")
+        made = []
+        for each, answer in zip(messages, answers, strict=True):
+            if answer is not None:
+                made.append(read_exactly(answer))
+            elif "id" in each and "method" in each:
+                self._close(each["id"])
+                made.append(read_exactly(_error(each["id"], "not sent to the server, for a part of the batch was not")))
+        return write_message(made) + b"\n"
+
+    def _note(self, message: dict[str, Any]) -> bytes | None:
+        method, id_, params = message.get("method"), message.get("id"), message.get("params")
         params = params if isinstance(params, dict) else {}
-        match message["method"]:
-            case "notifications/cancelled":
-                self._taken(params.get("requestId"))
-            case "tools/list" if "id" in message:
+        if method == "notifications/cancelled":
+            self._close(params.get("requestId"))
+        if "id" not in message or not isinstance(method, str):
+            return None
+        match method:
+            case "tools/list":
                 cursor = params["cursor"] if isinstance(params.get("cursor"), str) else None
-                self._put(message["id"], Request("tools/list", None, cursor=cursor))
-            case "tools/call" if "id" in message and isinstance(params.get("name"), str):
-                refusal = self._guarding.refusal(params["name"]) if answers else None
+                return self._put(Request(method, id_, None, cursor=cursor))
+            case "tools/call" if isinstance(params.get("name"), str):
+                name, meta = params["name"], own_meta(params.get("_meta"))
+                refusal = self._guarding.refusal(name)
                 if refusal is not None:
                     result = {"content": [{"type": "text", "text": refusal}], "isError": True}
-                    return write_message({"jsonrpc": "2.0", "id": message["id"], "result": result}) + b"\n"
-                meta = own_meta(params.get("_meta"))
-                request = Request("tools/call", perf_counter(), params["name"], params.get("arguments"), meta=meta)
-                self._put(message["id"], request)
-            case "tasks/result" if "id" in message and isinstance(params.get("taskId"), str):
-                task = self._tasks.get(params["taskId"])
-                if task is not None:
-                    self._put(message["id"], task)
-        return None
+                    return write_message({"jsonrpc": "2.0", "id": id_, "result": result}) + b"\n"
+                return self._put(Request(method, id_, perf_counter(), name, params.get("arguments"), meta=meta))
+            case "tasks/result" if isinstance(params.get("taskId"), str) and params["taskId"] in self._tasks:
+                return self._put(self._tasks[params["taskId"]]._replace(id=id_, answered=False))
+            case "resources/read" | "prompts/get" | "tasks/result":
+                return self._put(Request(method, id_, None, method, params))
+        return self._put(Request("other", id_, None)) if self.withholds else None
 
-    def _put(self, id_: Any, request: Request) -> None:
+    def _put(self, request: Request) -> bytes | None:
+        """Keep a request as open; the answer to it where there is no room, and nothing is to pass unjudged."""
+        key = key_of(request.id)
         with self._lock:
-            self._open.setdefault(key_of(id_), []).append(request)
-            full = len(self._open) > MOST_OPEN
-            if full:
-                self._open.pop(next(iter(self._open)))
-        if full:
-            self._guarding.count("forgotten requests")
+            requests = self._open.setdefault(key, [])
+            requests[:] = [each for each in requests if not (each.answered and is_same(each.id, request.id))]
+            requests.append(request)
+            if len(self._open) <= MOST_OPEN:
+                return None
+            # Rather one that was answered, or whose answer is not judged.
+            idle = (k for k, held in self._open.items() if all(one.answered or one.method in UNJUDGED for one in held))
+            oldest = next(idle, key if self.withholds else next(iter(self._open)))
+            del self._open[oldest]
+        self._guarding.count("forgotten requests")
+        if oldest != key or not self.withholds:
+            return None
+        return _error(request.id, f"the request was not sent to the server: {MOST_OPEN:,} others wait for an answer")
 
-    def _taken(self, id_: Any) -> Request | None:
+    def _due(self, id_: Any, *, closes: bool) -> list[Request]:
+        """The requests that a message of this id may answer: the open ones; else the latest one that was closed.
+
+        Args:
+            id_: the message's.
+            closes: every client takes the message for the answer to the request of exactly this id.
+        """
         key = key_of(id_)
         with self._lock:
             requests = self._open.get(key)
             if not requests:
-                return None
-            request = requests.pop(0)
+                return [self._past[key]] if key in self._past else []
+            exact = next((each for each in requests if closes and is_same(each.id, id_)), None)
+            if exact is None:
+                self._open[key] = [each._replace(answered=True) for each in requests]
+                return requests
+            requests.remove(exact)
             if not requests:
                 del self._open[key]
-            return request
+            self._past[key] = exact._replace(answered=True)
+            if len(self._past) > MOST_PAST:
+                self._past.pop(next(iter(self._past)))
+            return [exact]
+
+    def _close(self, id_: Any) -> None:
+        """Forget a request whose answer nobody waits for."""
+        self._due(id_, closes=True)
+        with self._lock:
+            self._past.pop(key_of(id_), None)
 
     def _unread(self, sender: str, data: bytes) -> None:
         if data.strip():
@@ -167,7 +244,7 @@ class Connection:
             asked: the id of the request that it came as the answer to, where the transport tells: some clients go by
                 that, whatever id the answer has.
         """
-        if not self._open and not self._own:
+        if not (self._open or self._past or self._own or self.withholds):
             # No answer is due that is looked at; but what a client was told of the tools may hold no more.
             if self._names is not None and b"list_changed" in data:
                 self._names = None
@@ -175,111 +252,138 @@ class Connection:
         at = perf_counter()
         if len(data) > LARGE:
             return Work(
-                data, lambda: self._answered(data, asked, at), large=True, waits=not self._guarding.policy.shadow,
+                data, lambda: self._done(data, asked, at), large=True, waits=not self._guarding.policy.shadow,
                 asks=self._send is not None and self._may_ask(),
             )  # fmt: skip
-        try:
-            message = read_message(data)
-        except ValueError:
-            self._unread("server", data)
-            return data
-        try:
-            return self._seen(data, message, asked, at)
-        except Exception as error:
-            _log.error("a message of the server could not be looked at: %s", type(error).__name__)
-            return data
+        return self._step(data, asked, at)
 
-    def _seen(self, data: bytes, message: Any, asked: Any, at: float) -> bytes | Work:
-        if self._is_own(message):
-            return b""
-        taken = self._requests_of(message, asked)
-        if not taken:
-            return data
-        lists = all(request.method == "tools/list" for request in taken.values())
-        waits = not (lists or self._guarding.policy.shadow)
-        asks = self._send is not None and any(self._guarding.reads_back(each.tool) for each in taken.values())
-        return Work(data, lambda: self._settled(data, message, taken, at), is_large(message), waits, asks)
-
-    def _answered(self, data: bytes, asked: Any, at: float) -> bytes:
+    def _done(self, data: bytes, asked: Any, at: float) -> bytes:
         """Read a large message, and do what is to be done about it."""
+        step = self._step(data, asked, at)
+        return step if isinstance(step, bytes) else step.run()
+
+    def _step(self, data: bytes, asked: Any, at: float) -> bytes | Work:
         try:
             message = read_message(data)
             if self._is_own(message):
                 return b""
-            taken = self._requests_of(message, asked)
+            parts = message if isinstance(message, list) else [message]
+            due, odd = self._sorted(parts, asked)
         except Exception as error:
             self._unread("server", data)
-            _log.error("a message of the server could not be looked at: %s", type(error).__name__)
+            if not isinstance(error, ValueError):
+                _log.error("a message of the server could not be looked at: %s", type(error).__name__)
+            return self.withheld(data, asked) if self.withholds and data.strip() else data
+        if odd:
+            self._unread("server", data)
+        if len(odd) == len(parts) and odd:
+            return self.withheld(data, asked)
+        if not due and not odd:
             return data
-        return self._settled(data, message, taken, at) if taken else data
+        requests = [each for some in due.values() for each in some]
+        judged = [each for each in requests if each.method not in UNJUDGED]
+        waits = bool(judged or odd) and not self._guarding.policy.shadow
+        asks = self._send is not None and any(map(self._is_read_back, requests))
+        return Work(data, lambda: self._settled(data, parts, due, odd, at), is_large(message), waits, asks)
 
-    def _requests_of(self, message: Any, asked: Any) -> dict[int, Request]:
-        """The requests that are answered, by the answer's place in a batch; those answered by an error are done."""
-        taken = {}
-        for place, each in enumerate(message if isinstance(message, list) else [message]):
+    def _sorted(self, parts: list[Any], asked: Any) -> tuple[dict[int, list[Request]], list[int]]:
+        """The requests that parts of a message may answer, by the part's place; and the places of what is withheld.
+
+        That is nothing where the guard's failure is not ``closed``; else it is what no request waits for and some
+        client might take for an answer all the same.
+        """
+        due: dict[int, list[Request]] = {}
+        odd = []
+        for place, each in enumerate(parts):
             if not isinstance(each, dict):
+                odd.append(place)
                 continue
             if each.get("method") == "notifications/tools/list_changed":
                 self._names = None
-            if "id" in each and ("result" in each or "error" in each):
-                request = self._taken(each["id"])
-                if request is None and asked is not None:
-                    request = self._taken(asked)
-                if request is not None and isinstance(each.get("result"), dict):
-                    taken[place] = request
-        return taken
+            requests: list[Request] = []
+            if "result" in each or "error" in each:
+                requests = self._due(each["id"], closes=is_response(each)) if "id" in each else []
+                if asked is not None and not any(is_same(request.id, asked) for request in requests):
+                    requests = [*requests, *self._due(asked, closes=False)]
+            if requests and (each.keys() <= ENVELOPE or not self.withholds):
+                due[place] = requests
+            elif not is_request(each):
+                odd.append(place)
+        return due, odd if self.withholds else []
 
-    def _settled(self, data: bytes, message: Any, taken: dict[int, Request], at: float) -> bytes:
-        """Do what is to be done about answers; the message with what was found."""
-        judgements: dict[int, Judgement] = {}
-        policy = self._guarding.policy
-        closed = policy.on_guard_error == "closed" and not policy.shadow
+    def _settled(
+        self, data: bytes, parts: list[Any], due: dict[int, list[Request]], odd: list[int], at: float
+    ) -> bytes:
+        """Do what is to be done about answers; the message with what was found, and without its odd parts."""
+        found: list[tuple[int, str, str, Judgement]] = []
         try:
-            for place, request in taken.items():
-                result = (message[place] if isinstance(message, list) else message)["result"]
-                judgement = self._settle(request, result, at)
-                if judgement is not None and not policy.shadow:
-                    judgements[place] = judgement
-            return _rewritten(data, judgements) if judgements else data
+            for place, requests in due.items():
+                for part in ("result", "error"):
+                    if part in parts[place]:
+                        found += self._found(place, part, requests, parts[place][part], at)
+            return _rewritten(data, found, odd) if found or odd else data
         except Exception as error:
             self._guarding.count("failures")
             _log.error("an answer of the server could not be judged: %s", type(error).__name__)
-        calls = [place for place, request in taken.items() if request.method == "tools/call"]
-        if not calls or not closed:
+        if not (self.withholds or found):
             return data
+        # Also where what was found cannot be written into it: a server has that in its hand.
         notice = notice_of("The result could not be verified and was withheld.")
-        try:
-            return _rewritten(data, dict.fromkeys(calls, Judgement("replace", None, notice)))
-        except Exception as error:  # it was read once already
-            _log.error("an answer that could not be judged is not passed on: %s", type(error).__name__)
-            return b""
+        answered = [requests[0] for requests in due.values() if requests[0].method not in UNJUDGED]
+        made = [read_exactly(_instead(request, notice)) for request in answered]
+        return write_message(made if len(parts) > 1 else made[0]) + b"\n" if made else b""
 
-    def _settle(self, request: Request, result: dict[str, Any], at: float) -> Judgement | None:
-        """Judge a tool's result, or take note of a list; None where nothing is changed."""
-        if request.method == "tools/list":
-            tools, complete = self._pages.add(request.cursor, result)
-            if complete:
-                self._names = frozenset(tools)
-            self._guarding.listed(tools, complete=complete)
+    def _found(
+        self, place: int, part: str, requests: list[Request], value: Any, at: float
+    ) -> list[tuple[int, str, str, Judgement]]:
+        """What changes a part of an answer: the gravest judgement, where it may answer several requests."""
+        judged = [(self._settle(each, part, value, at), each.method) for each in requests]
+        changes = [(judgement, method) for judgement, method in judged if judgement is not None]
+        if self._guarding.policy.shadow or not changes:
+            return []
+        if len(changes) == 1:
+            return [(place, part, changes[0][1], changes[0][0])]
+        worst, method = max(changes, key=lambda change: ACTIONS.index(change[0].action))
+        redact = [(*judgement.redact, *judgement.redact_artifact) for judgement, _ in changes]
+        kinds = tuple(dict.fromkeys(kind for each in redact for kind in each))
+        return [(place, part, method, worst._replace(redact=kinds))]
+
+    def _settle(self, request: Request, part: str, value: Any, at: float) -> Judgement | None:
+        """Judge an answer, or take note of a list; None where nothing is changed."""
+        if request.method in UNJUDGED:
+            if request.method == "tools/list" and part == "result" and isinstance(value, dict):
+                tools, complete = self._pages.add(request.cursor, value)
+                if complete:
+                    self._names = frozenset(tools)
+                self._guarding.listed(tools, complete=complete)
             return None
-        if not is_tool_result(result):
-            self._begun(request, result)
-            return None
-        read = read_result(result)
+        if part == "error" or request.method != "tools/call" or not is_tool_result(value):
+            if part == "result" and request.method == "tools/call" and isinstance(value, dict):
+                self._begun(request, value)
+            return self._judged_content(request, value)
+        read = read_result(value)
         if read.is_error and self._names is not None and request.tool not in self._names:
             self._guarding.count("calls of unknown tools")
-            return None  # the server's word that there is no such tool
+            return self._judged_content(request, value)  # the server's word that there is no such tool
         took = None if request.at is None else 1_000.0 * (at - request.at)
-        with self._lock:
-            self._calls += 1
-            call_id = f"{self.session}-{self._calls}"
-        outcome = Outcome(request.tool, request.args, read.value, took, self.session, call_id, read.is_error)
+        outcome = Outcome(
+            request.tool, request.args, read.value, took, self.session, self._call_id(), read.is_error,
+            learn=not request.answered,
+        )  # fmt: skip
         if self._send is not None:
             outcome = self._guarding.guard.read_back(outcome, self._calls_for(request))
-        judgement = self._guarding.judge(outcome, read.beside)
-        if judgement.action == "pass" and not judgement.redact and not judgement.redact_artifact:
-            return None
-        return judgement
+        return _change(self._guarding.judge(outcome, read.beside))
+
+    def _judged_content(self, request: Request, value: Any) -> Judgement | None:
+        """Judge what is no tool's result by the content rules alone: an error, a resource, a prompt, a task."""
+        outcome = Outcome(request.tool, request.args, said(value), None, self.session, self._call_id())
+        judgement = self._guarding.judge_content(outcome)
+        return None if judgement is None else _change(judgement)
+
+    def _call_id(self) -> str:
+        with self._lock:
+            self._calls += 1
+            return f"{self.session}-{self._calls}"
 
     def _begun(self, request: Request, result: dict[str, Any]) -> None:
         """Remember the task that answers in a call's place: its result comes as the answer to ``tasks/result``."""
@@ -294,8 +398,11 @@ class Connection:
     def _may_ask(self) -> bool:
         """An answer that is due may be read back."""
         with self._lock:
-            tools = {each.tool for requests in self._open.values() for each in requests}
-        return any(map(self._guarding.reads_back, tools))
+            due = [each for requests in self._open.values() for each in requests]
+        return any(map(self._is_read_back, due))
+
+    def _is_read_back(self, request: Request) -> bool:
+        return request.method == "tools/call" and self._guarding.reads_back(request.tool)
 
     def _calls_for(self, request: Request) -> FindCall:
         """The calls of the server's other tools that are made because of a call."""
@@ -346,38 +453,61 @@ class Connection:
         for answer in waiting:
             answer.set_exception(ConnectionError("the server is gone"))
 
-    # --- Messages that are too long to be read ---
+    # --- Messages that cannot be read ---
 
-    @property
-    def withholds(self) -> bool:
-        """Such a message is not to be passed on: it may answer a call, and the policy is closed."""
-        policy = self._guarding.policy
-        if policy.shadow or policy.on_guard_error != "closed":
-            return False
-        with self._lock:
-            return any(each.method == "tools/call" for requests in self._open.values() for each in requests)
-
-    def withheld(self, ends: bytes, asked: Any = None) -> bytes:
-        """What a client gets in the place of such a message: a notice, where it can be told which call it answers.
+    def withheld(self, ends: bytes, asked: Any = None, why: str = "cannot be read") -> bytes:
+        """What a client gets in the place of such a message: a notice, where it can be told which request it answers.
 
         Args:
-            ends: the message's beginning and its end, where its id stands.
+            ends: the message, or its beginning and its end.
             asked: as for ``received``.
+            why: completes "the result of … and was withheld".
         """
-        for id_ in (*([] if asked is None else [asked]), *map(read_message, _ID.findall(ends))):
-            request = self._taken(id_)
-            if request is not None and request.method == "tools/call":
-                notice = notice_of(f"The result of {request.tool!r} is too long to be verified and was withheld.")
-                result = marked({}, Judgement("replace", None, notice))
-                return write_message({"jsonrpc": "2.0", "id": id_, "result": result}) + b"\n"
-        _log.error("a message that is too long to be judged is withheld, and its request cannot be told")
+        # Only what looks like a message is taken for an answer: servers write other lines too.
+        read = ends[:ENDS] + ends[-ENDS:] if ends.lstrip()[:1] in (b"{", b"[") else b""
+        for id_ in (*([] if asked is None else [asked]), *map(read_message, _ANY_ID.findall(read))):
+            with self._lock:
+                request = next(iter(self._open.get(key_of(id_), ())), None)
+            if request is None:
+                continue
+            self._due(request.id, closes=True)
+            notice = notice_of(f"The result of {request.tool or request.method!r} {why} and was withheld.")
+            return _instead(request, notice)
+        _log.error("a message of the server %s: it is withheld, and its request cannot be told", why)
         return b""
 
 
-def _rewritten(data: bytes, judgements: dict[int, Judgement]) -> bytes:
-    """The message with what was found of each answer in it, and the line's end that it had."""
+def is_same(one: Any, other: Any) -> bool:
+    """Two ids are the same to every client."""
+    return type(one) is type(other) and bool(one == other)
+
+
+def _change(judgement: Judgement) -> Judgement | None:
+    """The judgement, where something is to be changed by it."""
+    changes = judgement.action != "pass" or judgement.redact or judgement.redact_artifact
+    return judgement if changes else None
+
+
+def _error(id_: Any, message: str) -> bytes:
+    """An answer of the guard's own on a line."""
+    return write_message({"jsonrpc": "2.0", "id": id_, "error": error_of(f"agentguard proxy: {message}")}) + b"\n"
+
+
+def _instead(request: Request, notice: str) -> bytes:
+    """An answer of the guard's own to a request, with a notice."""
+    if request.method != "tools/call":
+        return _error(request.id, notice)
+    result = marked({}, Judgement("replace", None, notice))
+    return write_message({"jsonrpc": "2.0", "id": request.id, "result": result}) + b"\n"
+
+
+def _rewritten(data: bytes, found: list[tuple[int, str, str, Judgement]], odd: list[int]) -> bytes:
+    """The message with what was found of each answer in it, without its odd parts, and the line's end that it had."""
     message = read_exactly(data)
-    for place, judgement in judgements.items():
-        answer = message[place] if isinstance(message, list) else message
-        answer["result"] = marked(answer["result"], judgement)
+    parts = message if isinstance(message, list) else [message]
+    for place, part, method, judgement in found:
+        if part in parts[place]:  # the other part may have made the whole of it an error
+            mark(parts[place], part, method, judgement)
+    if odd:
+        message = [each for place, each in enumerate(parts) if place not in odd]
     return write_message(message) + data[len(data.rstrip(b"\r\n")) :]

@@ -93,12 +93,24 @@ class Guarding:
         judgement = self.guard.judge_with_artifact(outcome, beside if content else None)
         if self.policy.shadow and judgement.redact_artifact:
             judgement = judgement._replace(redact_artifact=())
+        self._told(outcome.tool, judgement)
+        return self._with_listing(outcome.tool, judgement)
+
+    def judge_content(self, outcome: Outcome) -> Judgement | None:
+        """Judge text that is no tool's result by the content rules of a profile; None where it has none."""
+        if not self._engine.profile_of(outcome.tool).content:
+            return None
+        judgement = self.guard.judge_content(outcome)
+        self._told(outcome.tool, judgement)
+        return judgement
+
+    def _told(self, tool: str, judgement: Judgement) -> None:
+        """Count a judgement, and log one that is not accepted."""
         result = judgement.result
         self.count("not verified" if result is None else _DONE[result.verdict])
         if result is not None and result.verdict != "accept":
             done = "observed" if self.policy.shadow else judgement.action
-            _log.warning("%s: a result of %r (%s): %s", result.verdict, outcome.tool, done, judgement.hazard)
-        return self._with_listing(outcome.tool, judgement)
+            _log.warning("%s: a result of %r (%s): %s", result.verdict, tool, done, judgement.hazard)
 
     def _with_listing(self, tool: str, judgement: Judgement) -> Judgement:
         """The judgement, flagged where the tool is not listed as it was pinned."""

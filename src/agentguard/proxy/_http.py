@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from agentguard.guard._read_back import in_thread
-from agentguard.proxy._connection import ENDS, Connection, Work
+from agentguard.proxy._connection import ENDS, TOO_LONG, Connection, Work
 from agentguard.proxy._events import Events, with_data
 from agentguard.proxy._guarding import Guarding
 from agentguard.proxy._messages import LONGEST, read_message
@@ -30,6 +30,7 @@ Send = Callable[[Mapping[str, Any]], Any]
 
 PATHS: Final = ("/mcp", "/mcp/")
 MOST_SESSIONS: Final = 10_000  # of which the least recently used one is forgotten first
+REST_SECONDS: Final = 10.0  # for what still comes of a message that is too long
 METHODS: Final = ("GET", "POST", "DELETE", "OPTIONS")
 #: Headers of one connection (RFC 9110, 7.6.1), and those that are made anew for the other.
 _NOT_PASSED: Final = frozenset(
@@ -179,13 +180,15 @@ class HttpFront:
                 break
         else:
             body = b"".join(parts)
-            body = await _looked_at(connection, body, asked) if kind == JSON else body
+            # Whatever type a server gives its answer: some clients read it as JSON all the same.
+            if kind == JSON or (connection.withholds and asked is not None and response.is_success):
+                body = await _looked_at(connection, body, asked)
             headers.append((b"content-length", str(len(body)).encode()))
             await send(start)
             await send({"type": "http.response.body", "body": body})
             return
         if connection.withholds:
-            await _answer(send, 200, connection.withheld(b"", asked), JSON)
+            await _answer(send, 200, connection.withheld(b"", asked, TOO_LONG), JSON)
             return
         _log.warning("a message of the server is longer than %d bytes: it passes unjudged", LONGEST)
         await send(start)
@@ -207,23 +210,22 @@ async def _events(response: httpx.Response, connection: Connection, asked: Any) 
     async for chunk in response.aiter_bytes():
         for event in events.feed(chunk):
             if not event.whole and connection.withholds:
-                yield b"data: " + connection.withheld(event.raw[:ENDS], asked) + b"\n"
+                notice = connection.withheld(event.raw[:ENDS], asked, TOO_LONG)
+                yield b"data: " + notice + b"\n" if notice else b""
                 return
             if not event.data:
                 yield event.raw
                 continue
             step = connection.received(event.data, asked)
-            if isinstance(step, bytes):
-                yield event.raw
-            elif step.waits:
-                message = await _done(step)
-                if message:  # else it could not be judged, and is not passed on
-                    yield event.raw if message == event.data else with_data(event, message)
-            else:
+            if isinstance(step, Work) and not step.waits:
                 yield event.raw
                 await _done(step)
+                continue
+            message = step if isinstance(step, bytes) else await _done(step)
+            if message:  # else it was for the guard, or is withheld
+                yield event.raw if message == event.data else with_data(event, message.rstrip(b"\n"))
     rest = events.rest()
-    if rest:
+    if rest and not connection.withholds:
         yield rest
 
 
@@ -274,9 +276,18 @@ async def _body(receive: Receive) -> bytes | None:
         parts.append(message.get("body", b""))
         size += len(parts[-1])
         if size > LONGEST:
+            if message.get("more_body"):
+                with suppress(asyncio.TimeoutError):  # a client that sends on would not see the answer
+                    await asyncio.wait_for(_rest_of(receive), REST_SECONDS)
             return None
         if not message.get("more_body"):
             return b"".join(parts)
+
+
+async def _rest_of(receive: Receive) -> None:
+    """Throw away what still comes of a body."""
+    while (message := await receive())["type"] == "http.request" and message.get("more_body"):
+        pass
 
 
 async def _gone(receive: Receive) -> None:

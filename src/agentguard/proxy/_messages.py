@@ -75,8 +75,8 @@ class Lines:
 def read_message(data: bytes) -> Any:
     """Read a message; a lenient reader takes what a strict one refuses, since a client may be lenient too.
 
-    NaN, lone surrogates, integers of any length and bytes that are no UTF-8 are read. What is read is judged, and never
-    sent: what is sent is read by ``json`` alone, which keeps integers as they are.
+    NaN, lone surrogates, integers of any length, a byte order mark and bytes that are no UTF-8 are read. What is read
+    is judged, and never sent: what is sent is read by ``json`` alone, which keeps integers as they are.
 
     Raises:
         ValueError: for what is no JSON, or is nested too deeply.
@@ -97,7 +97,7 @@ def read_exactly(data: bytes) -> Any:
         ValueError: for what is no JSON, or is nested too deeply.
     """
     try:
-        return json.loads(data.decode("utf-8", "replace"))
+        return json.loads(data.decode("utf-8-sig", "replace"))
     except RecursionError:
         raise ValueError("nested too deeply") from None
 
@@ -109,6 +109,40 @@ def write_message(message: Any) -> bytes:
         ValueError: for a number that JSON does not have.
     """
     return json.dumps(message, allow_nan=False, separators=(",", ":")).encode("ascii")
+
+
+def is_response(message: dict[str, Any]) -> bool:
+    """A message is an answer as JSON-RPC 2.0 and MCP have it, to which every client would close its request.
+
+    >>> is_response({"jsonrpc": "2.0", "id": 1, "result": {}}), is_response({"id": 1, "result": {}})
+    (True, False)
+    """
+    if message.get("jsonrpc") != "2.0" or type(message.get("id")) not in (int, str):
+        return False
+    if message.keys() == {"jsonrpc", "id", "result"}:
+        return isinstance(message["result"], dict)
+    error = message.get("error")
+    return (
+        message.keys() == {"jsonrpc", "id", "error"}
+        and isinstance(error, dict)
+        and type(error.get("code")) is int
+        and isinstance(error.get("message"), str)
+    )
+
+
+def is_request(message: dict[str, Any]) -> bool:
+    """A message is a request or a notification as JSON-RPC 2.0 and MCP have it, and so no answer to any client.
+
+    >>> is_request({"jsonrpc": "2.0", "method": "ping", "id": 1}), is_request({"method": "ping", "result": {}})
+    (True, False)
+    """
+    return (
+        message.get("jsonrpc") == "2.0"
+        and isinstance(message.get("method"), str)
+        and message.keys() <= {"jsonrpc", "id", "method", "params"}
+        and type(message.get("id", 0)) in (int, str)
+        and isinstance(message.get("params", {}), (dict, list))
+    )
 
 
 def key_of(id_: Any) -> Any:

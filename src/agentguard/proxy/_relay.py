@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from typing import Final, Protocol
 
 from agentguard.guard._read_back import in_thread
-from agentguard.proxy._connection import ENDS, Connection, Work
+from agentguard.proxy._connection import ENDS, TOO_LONG, Connection, Work
 from agentguard.proxy._guarding import Guarding
 from agentguard.proxy._messages import LONGEST, Line
 
@@ -88,7 +88,18 @@ class Relay:
     async def _inward(self) -> None:
         """From the client to the server."""
         in_pieces = False
+        ends = b""
         async for line in self._front.lines():
+            if not line.whole and self._connection.withholds:
+                ends = _ends(ends, line.data)
+                if line.data.endswith(b"\n"):
+                    why = f"it is longer than {LONGEST:,} bytes, and its answer could not be judged"
+                    await self._write(self._connection.unsent(ends, why))
+                    ends = b""
+                continue
+            if not (line.whole or in_pieces):
+                self._guarding.count("messages of the client too long to be read")
+                _log.warning("a message of the client is longer than %d bytes: its answer passes unjudged", LONGEST)
             answer = self._connection.sent(line.data) if line.whole else None
             if answer is not None:
                 await self._write(answer)
@@ -175,14 +186,22 @@ class Relay:
             withholds = self._connection.withholds
             done = "is withheld" if withholds else "passes unjudged"
             _log.warning("a message of the server is longer than %d bytes: it %s", LONGEST, done)
-            self._ends = piece.data[:ENDS] if withholds else None
+            self._ends = b"" if withholds else None
             await self._output.acquire()
         if self._ends is None:
             await self._front.write(piece.data)
         else:
-            self._ends = self._ends[:ENDS] + (self._ends[ENDS:] + piece.data)[-ENDS:]
+            self._ends = _ends(self._ends, piece.data)
         if piece.data.endswith(b"\n"):
-            if self._ends is not None:
-                await self._front.write(self._connection.withheld(self._ends))
+            notice = b"" if self._ends is None else self._connection.withheld(self._ends, why=TOO_LONG)
+            if notice:
+                await self._front.write(notice)
             self._in_pieces = False
             self._output.release()
+
+
+def _ends(ends: bytes, piece: bytes) -> bytes:
+    """The beginning and the end of a message, given those of what came before its latest piece."""
+    if len(ends) < ENDS:
+        ends, piece = ends + piece[: ENDS - len(ends)], piece[ENDS - len(ends) :]
+    return ends[:ENDS] + (ends[ENDS:] + piece)[-ENDS:]

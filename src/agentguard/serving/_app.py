@@ -19,7 +19,7 @@ from dataclasses import KW_ONLY, dataclass, field
 from http import HTTPStatus
 from types import MappingProxyType
 from typing import Annotated, Any, Final, NamedTuple
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 import anyio
 from fastapi import APIRouter, FastAPI, Request
@@ -40,6 +40,8 @@ MIN_KEY: Final = 16  # characters; of an alphabet of 64 they are 96 bits, which 
 KEY_SCHEME: Final = APIKeyHeader(name=KEY_HEADER, scheme_name="ApiKey", auto_error=False)
 """Documents the key in OpenAPI, as a dependency of routers; the middleware has checked it before."""
 
+#: Names of this machine for itself, as requests give them.
+LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
 MAX_BODY_BYTES: Final = 64 * 1024
 #: Of all bodies that are being read and answered: sixteen of the largest that any part takes.
 MAX_HELD_BYTES: Final = 1 << 28
@@ -229,6 +231,7 @@ class Middleware:
         entrances: asked in turn where there is no key.
         json_at: methods and paths that take a JSON body; one that ends in a slash stands for those right below it.
         bodies: the same of single paths, in place of ``max_body_bytes``.
+        hosts: names that requests may give as the server's, without a port; None: any.
         max_held_bytes: of the bodies of all requests that are under way.
         body_seconds: within which a body must have come.
     """
@@ -241,6 +244,7 @@ class Middleware:
     json_at: frozenset[tuple[str, str]]
     entrances: Sequence[Entrance] = ()
     bodies: Mapping[str, int] = field(default_factory=dict)
+    hosts: frozenset[str] | None = None
     max_held_bytes: int = MAX_HELD_BYTES
     body_seconds: float = BODY_SECONDS
     _held: int = field(default=0, init=False)
@@ -283,6 +287,9 @@ class Middleware:
 
     def _refusal(self, scope: Scope, limit: int) -> Response | None:
         """The answer to a request that can be refused by its headers."""
+        if self.hosts is not None and host_of(scope) not in self.hosts:
+            # A page of another site can have its name lead to this machine, and is then of one origin with the server.
+            return refused(421, "host", "this server has another name; --allow-host adds one")
         try:
             is_open = scope["path"] in self.public or self.key.opens(scope["headers"])
             if not is_open and not any(entrance(scope) for entrance in self.entrances):
@@ -319,6 +326,19 @@ class Middleware:
                 if not message.get("more_body", False):
                     return None
         return _unread(408, "", f"the body was not there within {self.body_seconds:g} seconds")
+
+
+def host_of(scope: Scope) -> str | None:
+    """The name by which a request calls the server, without a port; None where it gives none, or several.
+
+    >>> host_of({"headers": [(b"host", b"LocalHost:8321")]}), host_of({"headers": [(b"host", b"[::1]:8321")]})
+    ('localhost', '::1')
+    """
+    named = [value for header, value in scope["headers"] if header == b"host"]
+    try:
+        return urlsplit(f"//{named[0].decode('latin-1')}").hostname if len(named) == 1 else None
+    except ValueError:
+        return None
 
 
 def _request_id(scope: Scope) -> str:
@@ -398,13 +418,20 @@ class _Health(Model):
     status: Annotated[str, StringConstraints(pattern="^ok$")] = "ok"
 
 
-def assemble(parts: Sequence[Part], *, key: ServiceKey, max_body_bytes: int = MAX_BODY_BYTES) -> FastAPI:
+def assemble(
+    parts: Sequence[Part],
+    *,
+    key: ServiceKey,
+    max_body_bytes: int = MAX_BODY_BYTES,
+    hosts: Iterable[str] | None = None,
+) -> FastAPI:
     """Make one application of parts, behind one key; ``app.state.stop()`` begins to end all of them.
 
     Args:
         parts: at least one; no two have the same paths.
         key: requests must bring it.
         max_body_bytes: of a request, 1 or more.
+        hosts: names that requests may give as the server's, beside those of this machine; None: any.
 
     Raises:
         ConfigurationError: if ``max_body_bytes`` is below 1.
@@ -446,6 +473,7 @@ def assemble(parts: Sequence[Part], *, key: ServiceKey, max_body_bytes: int = MA
         json_at=frozenset().union(*(part.json_at for part in parts)),
         entrances=[entrance for part in parts for entrance in part.entrances],
         bodies={path: size for part in parts for path, size in part.bodies.items()},
+        hosts=None if hosts is None else frozenset({*LOOPBACK, *map(str.lower, hosts)}),
     )
 
     def stop() -> None:

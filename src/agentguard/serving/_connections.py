@@ -15,6 +15,7 @@ from collections import OrderedDict
 from contextlib import suppress
 from typing import Any, ClassVar, Final
 
+import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from agentguard.errors import ConfigurationError
@@ -97,6 +98,26 @@ class Connections:
         self.open -= 1
 
 
+class _Lingering:
+    """A transport that closes when the client has sent its body.
+
+    A system answers data that nobody reads with a reset, and a client that sends on loses the answer by it.
+    """
+
+    def __init__(self, transport: Any, protocol: _Bounded) -> None:
+        self._transport, self._protocol = transport, protocol
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+    def is_closing(self) -> bool:
+        return self._protocol.lingers or bool(self._transport.is_closing())
+
+    def close(self) -> None:
+        if not self._protocol.linger(self._transport):
+            self._transport.close()
+
+
 class _Bounded(H11Protocol):
     """A connection that is closed if its client lets it wait."""
 
@@ -107,9 +128,10 @@ class _Bounded(H11Protocol):
         self._deadline: asyncio.TimerHandle | None = None  # for the header; none while a request is served
         self._stalled: asyncio.TimerHandle | None = None  # for data that waits to be written
         self._began = False  # a part of a header has come
+        self._lingers = False  # the answer is out, and what still comes of the body is thrown away
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        super().connection_made(transport)  # type: ignore[arg-type]  # a server's is always a Transport
+        super().connection_made(_Lingering(transport, self))  # type: ignore[arg-type]  # it is one by what it has
         # asyncio does so for sockets that were made with the protocol's number, which those of ``create_server`` are
         # not. Without it the body of an answer waits for the client to acknowledge the header: 40 ms.
         with suppress(OSError):  # of another kind of socket
@@ -117,7 +139,24 @@ class _Bounded(H11Protocol):
         self._wait(self.room.header_seconds)
         self.room.enter(self)
 
+    @property
+    def lingers(self) -> bool:
+        """The connection ends as soon as the client has sent its body, or the header's time is over."""
+        return self._lingers
+
+    def linger(self, transport: asyncio.Transport) -> bool:
+        """Read on where a body is refused before its end; returns whether there is something to be read."""
+        if self._lingers or self.conn.their_state is not h11.SEND_BODY or transport.is_closing():
+            return False
+        self._lingers = True
+        if transport.can_write_eof():
+            transport.write_eof()
+        transport.resume_reading()
+        return True
+
     def data_received(self, data: bytes) -> None:
+        if self._lingers:
+            return
         self._began = True
         super().data_received(data)
         self._follow()

@@ -21,7 +21,7 @@ from agentguard.verification._checks._content import CONTENT
 from agentguard.verification._checks._read_back import READ_BACK
 from agentguard.verification._contract import Contract
 from agentguard.verification._incidents import ENDED
-from agentguard.verification._judging import CallRead, judge, read_under, teach
+from agentguard.verification._judging import CallRead, judge, judge_content, read_under, teach
 from agentguard.verification._method import Method
 from agentguard.verification._own_signals import Lineup, own_signal
 from agentguard.verification._persistence import Backlog, Persistence, document_name
@@ -245,6 +245,28 @@ class VerificationEngine:
         call = ToolCall(as_name(tool), args, result, execution_time_ms, session, name, is_error)
         state = self._tools.find(call.tool, keep=learn)
         return self._verified(read_under(call, state.contract), state, state.contract, learn=learn, readings=told)
+
+    def judge_content(
+        self, tool: str, value: Any, *, session_id: str | None = None, call_id: str | None = None
+    ) -> VerificationResult:
+        """Judge text that reaches the model and is no result of a tool, by the content rules of a profile alone.
+
+        Such is an error of a protocol, a resource, a prompt. Nothing is learned from it, and nothing that was learned
+        counts. Never raises.
+
+        Args:
+            tool: the name whose profile applies.
+            value: the text, or a JSON-like value that holds it.
+            session_id: for the record.
+            call_id: a name for it, for the record.
+        """
+        session = None if session_id is None else as_name(session_id)
+        name = None if call_id is None else as_name(call_id)
+        call = ToolCall(as_name(tool), None, value, None, session, name)
+        state = self._tools.find(call.tool, keep=False)
+        one = read_under(call, state.contract)
+        judged = judge_content(one, state, state.contract)
+        return self._audit.put(judged, one.document.digest, state.judged, session, closed=state.contract.closed)
 
     def _verified(
         self, one: CallRead, state: ToolState, contract: Contract, *, learn: bool, readings: tuple[Reading, ...] = ()

@@ -14,6 +14,7 @@ The engine hands each call to ``judge``; settings, labels and the store are in t
 from __future__ import annotations
 
 import logging
+import math
 from typing import Final, NamedTuple
 
 from agentguard.verification._arguments import Arguments
@@ -147,6 +148,40 @@ def judge(
         asked=settled.asked,
     )
     return judged, settled.moved
+
+
+def judge_content(one: CallRead, state: ToolState, contract: Contract) -> VerificationResult:
+    """Judge text by the content rules of a profile alone: nothing learned and no other declaration counts.
+
+    Args:
+        one: the text as a call's result, as read.
+        state: the tool's; its settings weigh the findings.
+        contract: the declarations of its profile.
+    """
+    call, document, arguments, unread = one
+    settings = state.in_force
+    case = Case(call, document, contract, None, settings, arguments)
+    case.found = look_through(contract, document)
+    signals: dict[str, SignalResult] = {}
+    failed = ["reading the text"] if unread else []
+    for check in CONTENT:
+        try:
+            signals[check.name] = check(case)
+        except Exception as error:
+            signals[check.name] = _failed(check, case, error)
+            failed.append(check.name)
+    nats = {name: math.log(signal.likelihood_ratio) for name, signal in signals.items() if signal.fired}
+    fabricated = settings.prior * math.exp(sum(nats.values()))
+    posterior = fabricated / (fabricated + 1.0 - settings.prior)
+    least, note = least_verdict(case, signals)
+    verdict = graver(at_least("accept", case, signals), least)
+    if failed and contract.closed:
+        verdict, note = "block", f"the guard failed in {', '.join(failed)} and on_error is closed"
+    return VerificationResult(
+        verdict=verdict, posterior=posterior, prior=settings.prior, signals=signals, contributions=nats,
+        tier_reached=VerificationTier.TIER_0, false_block_p=None, tool=call.tool, call_id=call.call_id, note=note,
+        redact=to_redact(case, signals),
+    )  # fmt: skip
 
 
 def _run(

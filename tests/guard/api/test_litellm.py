@@ -225,3 +225,14 @@ def test_parameters_that_are_none_are_refused(client: TestClient) -> None:
     request = {"input_type": "request", "additional_provider_specific_params": {"content": {"pii": "flag"}}}
 
     assert client.post(PATH, json=request).status_code == 422
+
+
+def test_a_conversation_of_more_text_than_is_looked_through_is_refused(client: TestClient) -> None:
+    def sent(length: int, **parameters: Any) -> Any:
+        message = {"role": "user", "content": "x" * length}
+        body = {"input_type": "request", "structured_messages": [message], "texts": [message["content"]]}
+        return client.post(PATH, json={**body, "additional_provider_specific_params": parameters})
+
+    refused = sent(2**20 + 1, content={"secrets": "redact"})
+    assert (refused.status_code, refused.json()["type"]) == (413, "urn:agentguard:problem:too-large")
+    assert sent(2**20 + 1).status_code == 200  # nothing is looked for

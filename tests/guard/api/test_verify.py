@@ -205,6 +205,30 @@ def test_a_large_result_is_read_and_a_larger_one_refused(engine: VerificationEng
     assert client.post("/v1/feedback", content=b" " * 70_000, headers=JSON).status_code == 413
 
 
+def test_a_text_to_be_looked_through_has_a_bound_of_its_own(engine: VerificationEngine, make_client: Make) -> None:
+    client = make_client(engine, max_text_bytes=3_000)
+
+    for path, body in (("scan", {"value": ""}), ("ground", {"answer": "", "results": []}), ("check", {"text": ""})):
+        (name, _), *_ = body.items()
+        assert client.post(f"/v1/{path}", json={**body, name: "x" * 2_000}).status_code == 200
+        refused = client.post(f"/v1/{path}", json={**body, name: "x" * 3_000})
+        assert (refused.status_code, refused.json()["type"]) == (413, "urn:agentguard:problem:too-large")
+        assert "at most 3000 bytes" in refused.json()["detail"]
+    assert client.post("/v1/verify", json={"tool": "t", "result": "x" * 3_000}).status_code == 200
+
+
+@pytest.mark.parametrize("opening", ["[],", "{},", '"[",'])
+def test_more_brackets_than_are_read_at_once_are_refused(client: TestClient, opening: str) -> None:
+    def sent(times: int) -> Any:
+        body = '{"tool": "t", "learn": false, "result": [' + opening * times + "0]}"  # with two brackets of its own
+        return client.post("/v1/verify", content=body, headers=JSON)
+
+    assert sent(2**18 - 2).status_code == 200
+    refused = sent(2**18 - 1)
+    assert (refused.status_code, refused.json()["type"]) == (413, "urn:agentguard:problem:too-large")
+    assert "262,144 opening brackets" in refused.json()["detail"]
+
+
 def test_more_than_may_be_under_way_are_told_to_come_again(make_client: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     began, go = threading.Event(), threading.Event()
 
@@ -236,8 +260,9 @@ def test_a_policy_that_asks_or_ends_is_refused(policy: Policy, key: str) -> None
 
 
 def test_a_size_that_is_none_is_refused(key: str) -> None:
-    with pytest.raises(ConfigurationError, match="max_body_bytes"):
-        create_app(VerificationEngine(), api_key=key, max_body_bytes=0)
+    for name in ("max_body_bytes", "max_text_bytes"):
+        with pytest.raises(ConfigurationError, match=name):
+            create_app(VerificationEngine(), api_key=key, **{name: 0})
 
 
 json_values = st.recursive(

@@ -57,9 +57,13 @@ CHECK: Final = "/v1/check"
 FEEDBACK: Final = "/v1/feedback"
 CHANGES: Final = "/v1/changes"
 
-#: Of a body with a result or a text in it. A judgement: more than any model reads at once, and little enough that its
-#: JSON, were it nothing but brackets, is read within some tenths of a second, in which no other thread goes on.
+#: Of a body with a result in it. A judgement: more than any model reads at once.
 MAX_BODY_BYTES: Final = 1 << 22
+#: Of a body whose texts are all looked through, with the results that an answer is traced to. A judgement: to trace
+#: this much takes some seconds. Longer texts are sent in parts.
+MAX_TEXT_BYTES: Final = 1 << 18
+#: Opening brackets in a body: so many lists are read within some tenths of a second, in which no other thread goes on.
+MOST_BRACKETS: Final = 1 << 18
 #: Of a whole conversation, with the pictures in it; no detector and no check reads more of a text.
 MAX_CONVERSATION_BYTES: Final = LIMITS.bytes
 #: Requests under way, of which the framework works on 40 at a time. A judgement: the last of them waits a quarter of a
@@ -71,7 +75,7 @@ _DESCRIPTIONS: Final[dict[int, str]] = {
     400: "The body is no JSON.",
     401: "The key is missing or wrong.",
     404: "There is no such change.",
-    413: "The body is too large.",
+    413: "The body is too large, or nested too much.",
     415: "The body is not declared as JSON.",
     422: "The request is not of the form documented here.",
     429: "As many requests are under way as may be at once.",
@@ -86,6 +90,7 @@ def create_app(
     *,
     api_key: str | None = None,
     max_body_bytes: int = MAX_BODY_BYTES,
+    max_text_bytes: int = MAX_TEXT_BYTES,
 ) -> FastAPI:
     """Make an ASGI application of an engine and a policy.
 
@@ -94,7 +99,8 @@ def create_app(
         policy: turns verdicts into actions; None: the default one.
         api_key: what requests must bring in ``X-API-Key``, 16 characters or more; None: ``AGENTGUARD_API_KEY`` of the
             environment.
-        max_body_bytes: of a request with a result or a text in it, 1 or more.
+        max_body_bytes: of a request with a result in it, 1 or more.
+        max_text_bytes: of a request to scan, trace or check a text, 1 or more; the time that one takes grows with it.
 
     Raises:
         ConfigurationError: if there is no key, or an argument cannot be used.
@@ -107,11 +113,16 @@ def create_app(
     ('accept', 'pass')
     """
     key = ServiceKey.given(api_key)
-    return assemble([guard_part(engine, policy, max_body_bytes=max_body_bytes)], key=key)
+    part = guard_part(engine, policy, max_body_bytes=max_body_bytes, max_text_bytes=max_text_bytes)
+    return assemble([part], key=key)
 
 
 def guard_part(
-    engine: VerificationEngine, policy: Policy | None = None, *, max_body_bytes: int = MAX_BODY_BYTES
+    engine: VerificationEngine,
+    policy: Policy | None = None,
+    *,
+    max_body_bytes: int = MAX_BODY_BYTES,
+    max_text_bytes: int = MAX_TEXT_BYTES,
 ) -> Part:
     """Make a part of an application, for ``agentguard.serving.assemble``; the arguments are those of ``create_app``.
 
@@ -123,8 +134,9 @@ def guard_part(
         raise ConfigurationError("on_flag='review' asks a person, and over HTTP nobody can be asked: use 'annotate'")
     if guard.policy.on_block == "end":
         raise ConfigurationError("on_block='end' ends a run, and over HTTP none is known: use 'replace' or 'raise'")
-    if max_body_bytes < 1:
-        raise ConfigurationError(f"max_body_bytes must be at least 1, not {max_body_bytes}")
+    for name, size in (("max_body_bytes", max_body_bytes), ("max_text_bytes", max_text_bytes)):
+        if size < 1:
+            raise ConfigurationError(f"{name} must be at least 1, not {size}")
     return Part(
         "guard",
         "Results of tools, judged before a model reads them; texts, scanned and traced; lasting changes of tools.",
@@ -132,7 +144,8 @@ def guard_part(
         lambda: None,
         json_at=frozenset(("POST", path) for path in (VERIFY, SCAN, GROUND, CHECK, FEEDBACK, f"{CHANGES}/", LITELLM)),
         bodies={
-            **dict.fromkeys((VERIFY, SCAN, GROUND, CHECK), max_body_bytes),
+            VERIFY: max_body_bytes,
+            **dict.fromkeys((SCAN, GROUND, CHECK), max_text_bytes),
             LITELLM: max(max_body_bytes, MAX_CONVERSATION_BYTES),
         },
     )
@@ -272,7 +285,12 @@ def _bounded_route(most: int) -> type[APIRoute]:
                     raise ProblemError(429, "busy", detail, retry_after=1)
                 under_way += 1
                 try:
-                    return await handle(_Request(request.scope, request.receive))
+                    made = _Request(request.scope, request.receive)
+                    body = await made.body()
+                    if body.count(b"[") + body.count(b"{") > MOST_BRACKETS:
+                        detail = f"a body has at most {MOST_BRACKETS:,} opening brackets, those in texts included"
+                        raise ProblemError(413, "too-large", detail)
+                    return await handle(made)
                 finally:
                     under_way -= 1
 

@@ -24,9 +24,12 @@ from agentguard.guard._guard import Judgement, Outcome, ToolGuard
 from agentguard.guard._wording import appended, lined
 from agentguard.guard.api._calls import action_of
 from agentguard.guard.api._texts import findings_in
-from agentguard.serving._app import Model
+from agentguard.serving._app import Model, ProblemError
 
 PATH: Final = "/beta/litellm_basic_guardrail_api"
+#: Characters of a conversation's texts that are looked through for content. A judgement: more than models take, and to
+#: look through them takes about a second.
+MOST_SEARCHED: Final = 1 << 20
 MOST_KEPT: Final = 10_000  # judgements of results that may come again, some hundred bytes each
 
 
@@ -260,7 +263,11 @@ def _looked_through(groups: Sequence[Sequence[str]], parameters: Parameters) -> 
 
     Raises:
         _Blocked: where one of them holds what is to be blocked.
+        ProblemError: for more than is looked through at once.
     """
+    if parameters.content and sum(len(text) for texts in groups for text in texts) > MOST_SEARCHED:
+        detail = f"a conversation has at most {MOST_SEARCHED:,} characters of text to be looked through"
+        raise ProblemError(413, "too-large", detail)
     blocked = [kind for kind, action in parameters.content.items() if action == "block"]
     hidden = [kind for kind, action in parameters.content.items() if action == "redact"]
     for text in (text for texts in groups for text in texts if blocked):
