@@ -8,8 +8,6 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, Literal, NamedTuple
 
-import orjson
-
 from agentguard.errors import ResultBlocked
 from agentguard.integrations._extras import needs
 
@@ -20,7 +18,7 @@ except ImportError as error:
     raise needs("langgraph", error) from error
 
 from agentguard.content._findings import Kind
-from agentguard.content._results import Found, found_in, redacted
+from agentguard.content._results import Found, found_in, redacted, unambiguous
 from agentguard.guard import Judgement
 from agentguard.integrations.receipts import STAMP, ToolAnswer, kind_of, stamp_of, tool_answers
 
@@ -115,8 +113,8 @@ def readable(content: Any) -> Any:
     if not isinstance(content, str) or content.lstrip()[:1] not in ("{", "["):
         return content
     try:
-        return orjson.loads(content)
-    except orjson.JSONDecodeError:
+        return unambiguous(content)
+    except (ValueError, RecursionError):
         return content
 
 
