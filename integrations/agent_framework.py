@@ -95,7 +95,7 @@ class GuardMiddleware(FunctionMiddleware):
             plain = dict(args) if isinstance(args, Mapping) else args.model_dump(exclude_unset=True)
             return result, Outcome(tool, plain, _value_of(result), took, session, call_id)
 
-        result, judgement = await self._guard.settle_async(attempt)
+        result, judgement = await self._guard.settle_async(attempt, Outcome(tool, None, None, None, session, call_id))
         if judgement is None:
             return None
         context.metadata["agentguard"] = judgement.as_dict()

@@ -179,7 +179,7 @@ def _probe(tool: FunctionTool, invoke: Invoke, guard: CallGuard, session: Sessio
             result = await invoke(context, arguments)
             return result, described._replace(result=result, execution_time_ms=stop())
 
-        result, judgement = await guard.settle_async(attempt)
+        result, judgement = await guard.settle_async(attempt, described)
         if judgement is None:
             return result
         vars(context)[_JUDGEMENT] = judgement

@@ -11,6 +11,7 @@ from time import perf_counter
 from typing import Any, Literal
 
 from agentguard.guard import Judgement, OnFlagUnasked, Outcome
+from agentguard.guard._exceptions import texts_of
 from agentguard.guard._guard import Attempt, CallGuard, OnJudgement, Readers
 from agentguard.guard._wording import FLAG_TEXT, appended
 from agentguard.integrations._extras import needs
@@ -148,7 +149,9 @@ class GuardCapability(AbstractCapability[Any]):
                 # capability's, or the framework's word: a time limit that ran out, say.
                 reported = None if run is None else run.reported
                 if run is None or reported is None or not (reported is error or reported is error.__cause__):
-                    raise
+                    if not _parts_of(error):
+                        raise
+                    return _raiser(error), self._guard.error_text(described, texts_of(error))
                 message, took = reported.message, run.milliseconds
                 return _raiser(error), described._replace(result=message, execution_time_ms=took, is_error=True)
             finally:
@@ -161,7 +164,7 @@ class GuardCapability(AbstractCapability[Any]):
             took = last.milliseconds
             return (lambda: returned), described._replace(result=_value_of(last.result), execution_time_ms=took)
 
-        give, judgement = await self._guard.settle_async(attempt)
+        give, judgement = await self._guard.settle_async(attempt, described)
         if judgement is None or (judgement.action == "pass" and not judgement.redact):
             return give()
         if judgement.action != "replace":
@@ -270,12 +273,17 @@ def _tell(error: Exception, judgement: Judgement) -> None:
         shown = judgement.shown(text)
         return appended(shown, judgement.line) if judgement.line else str(shown)
 
-    for name in ("tool_failed", "tool_retry"):  # the messages in the framework's own exceptions
-        part: Any = getattr(error, name, None)
-        if isinstance(getattr(part, "content", None), str):
+    for name, part in _parts_of(error).items():
+        if isinstance(part, str):
+            setattr(error, name, told(part))
+        elif isinstance(part.content, str):
             setattr(error, name, replace(part, content=told(part.content)))
-    if isinstance(error, (ToolFailed, ModelRetry)):
-        error.message = told(error.message)
+
+
+def _parts_of(error: Exception) -> dict[str, Any]:
+    """What an exception of the framework's own has for the model, by attribute: a text, or a message with one."""
+    names = ("message",) if isinstance(error, (ToolFailed, ModelRetry)) else ("tool_failed", "tool_retry")
+    return {name: getattr(error, name) for name in names if hasattr(error, name)}
 
 
 async def _annotated(returned: Any, judgement: Judgement) -> ToolReturn[Any]:
