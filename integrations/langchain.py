@@ -38,7 +38,9 @@ class ToolGuardMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
     A blocked result is replaced, under the same ids, by a notice that tells the model to call again or to say that
     the result is missing. The raw result is still to be seen by ``stream_mode="tools"``, by ``on_tool_end`` callbacks
     and in traces: they are told by the tool itself, before any guard. Failed calls (an unknown tool, bad arguments, an
-    exception) are not judged. Tools of the provider and structured output never come here.
+    exception) are no results: where the profile has content rules, their text is judged by these alone, and so are
+    further messages that a tool puts into a ``Command`` or a list. An exception that goes through has placeholders in
+    its text, or is ``ResultBlocked`` in its place. Tools of the provider and structured output never come here.
 
     Args:
         engine: judges the results.

@@ -356,7 +356,7 @@ class ToolGuard:
             return None
         happened = f"What {'the tool' if judgement.result is None else repr(judgement.result.tool)} raised was withheld"
         notice = notice_of(f"{happened}: it holds {' and '.join(judgement.redact)} that could not be removed.")
-        return judgement._replace(action="replace", notice=notice, redact=(), line="")
+        return Judgement("replace", None, notice)
 
     def read_back(self, outcome: Outcome, find: FindCall) -> Outcome:
         """The outcome with what other calls say of it, where its profile declares ``confirm`` or ``against``.
@@ -445,7 +445,7 @@ class ToolGuard:
         try:
             if outcome.content_alone:
                 verdict = self.engine.judge_content(
-                    tool, outcome.result, session_id=outcome.session_id, call_id=outcome.call_id
+                    name or tool, outcome.result, session_id=outcome.session_id, call_id=outcome.call_id
                 )
             else:
                 verdict = self.engine.verify(
