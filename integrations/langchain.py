@@ -31,6 +31,9 @@ __all__ = ["ToolGuardMiddleware"]
 class ToolGuardMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
     """Verifies what tools return, in ``create_agent(..., middleware=[ToolGuardMiddleware(engine), ...])``.
 
+    An agent's graph gets nodes of it (``before_model``, ``after_agent``) only where ``on_flag`` or ``on_block`` have it
+    decide something there.
+
     List it first: what it shows then is what the other middlewares redact, summarise or retry around, and its review
     comes before them. Each result gets its verdict and a receipt in ``response_metadata["agentguard"]``, which no
     model is sent, and is emitted as an event of ``stream_mode="custom"``.
@@ -85,6 +88,10 @@ class ToolGuardMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         self.guard: ToolGuard = ToolGuard(engine, policy, tools)
         self._calls = GuardedCalls(self.guard, signer)
         self._review = ReviewNode(engine, signer=signer)
+        if not shadow and (on_flag == "review" or on_block != "replace"):
+            # LangChain makes a node of each hook that a class has, and a node that decides nothing costs some
+            # milliseconds a turn. Which hooks there are is known here, for classes that inherit too.
+            self.__class__ = _deciding(type(self))
 
     def wrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], ToolMessage | Command[Any]]
@@ -99,6 +106,13 @@ class ToolGuardMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         """Run the call under the guard."""
         settled: ToolMessage | Command[Any] = await self._calls.arun(request, handler)
         return settled
+
+
+class _Decisions(AgentMiddleware[AgentState[Any], Any, Any]):
+    """The hooks of a middleware whose policy stops for what was blocked, or asks about what was flagged."""
+
+    guard: ToolGuard
+    _review: ReviewNode
 
     @hook_config(can_jump_to=["end"])
     def before_model(self, state: AgentState[Any], runtime: Runtime[Any]) -> dict[str, Any] | None:
@@ -122,7 +136,7 @@ class ToolGuardMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
 
     def _stops(self, state: AgentState[Any]) -> bool:
         policy = self.guard.policy
-        if policy.on_block == "replace" or policy.shadow:
+        if policy.on_block == "replace":
             return False
         blocked = blocked_in(messages_of(state, "messages"))
         if blocked is not None and policy.on_block == "raise":
@@ -131,4 +145,9 @@ class ToolGuardMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
 
     def _reviewed(self, state: AgentState[Any]) -> dict[str, Any] | None:
         policy = self.guard.policy
-        return self._review(state) if policy.on_flag == "review" and not policy.shadow else None
+        return self._review(state) if policy.on_flag == "review" else None
+
+
+def _deciding(kind: type[ToolGuardMiddleware]) -> type[ToolGuardMiddleware]:
+    """The class with the hooks, under its own name; where it has some of its own, these come first."""
+    return type(kind.__name__, (kind, _Decisions), {"__module__": kind.__module__, "__doc__": kind.__doc__})
