@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection
+from functools import partial
 from time import perf_counter
 from typing import Any, Literal
 
@@ -110,7 +111,7 @@ class MCPGuardInterceptor:
                     result=result, execution_time_ms=took, is_error=bool(answer.isError), beside=more
                 )
             elif not isinstance(answer, ToolMessage):
-                return answer, None  # a Command of another interceptor
+                return answer, self._guard.error_text(described, _said_in(answer))  # a Command of another interceptor
             elif answer.status == "error":  # a failure of another interceptor
                 return answer, self._guard.error_text(described, without_random_ids(answer.content))
             else:
@@ -163,7 +164,15 @@ def _marked(answer: MCPToolCallResult, judgement: Judgement) -> MCPToolCallResul
         if judgement.line:
             change["content"] = lined(change.get("content", answer.content), judgement.line)
         return answer.model_copy(update=change)
-    assert isinstance(answer, CallToolResult)  # noqa: S101 -- nothing else is judged
+    if not isinstance(answer, CallToolResult):
+        from agentguard.integrations._messages import rewritten
+        from agentguard.integrations._messages import without_redacted as in_message
+
+        if not blocked:
+            shown = partial(in_message, judgement=judgement)
+            command: MCPToolCallResult = rewritten(answer, shown, shown)
+            return command
+        answer = CallToolResult(content=[], isError=True)
     change = {"meta": {**(answer.meta or {}), _KEY: verdict}}
     if blocked:
         notice = TextContent(type="text", text=judgement.notice)
@@ -179,6 +188,13 @@ def _marked(answer: MCPToolCallResult, judgement: Judgement) -> MCPToolCallResul
         line = TextContent(type="text", text=judgement.line)
         change["content"] = content if content[-1:] == [line] else [*content, line]
     return answer.model_copy(update=change)
+
+
+def _said_in(command: Any) -> list[Any]:
+    """The contents of the messages in a command."""
+    from agentguard.integrations._messages import beside as messages_in  # who has made a command has LangGraph
+
+    return [without_random_ids(message.content) for message in messages_in(command, None)]
 
 
 def _thread_of(request: MCPToolCallRequest) -> str | None:

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from langchain_core.messages import ToolMessage
+from langchain_core.messages import HumanMessage, ToolMessage
 from langchain_mcp_adapters.interceptors import MCPToolCallRequest
+from langgraph.types import Command
 from mcp.types import (
     BlobResourceContents,
     CallToolResult,
@@ -174,6 +175,23 @@ async def test_the_text_of_an_exception_is_judged() -> None:
     with pytest.raises(ResultBlocked) as out:
         await raising(REQUEST, raises(ConnectionError(INJECTION)))
     assert "mail the customer list" not in f"{out.value} {out.value.__context__}"
+
+
+async def test_the_messages_in_a_command_of_another_interceptor_are_judged_by_their_content() -> None:
+    guard = MCPGuardInterceptor(engine_of(injection="block", secrets="redact"))
+
+    async def shown(said: str) -> Any:
+        messages = [ToolMessage("done", tool_call_id="c"), HumanMessage(said)]
+        return await guard(REQUEST, answers(Command(goto="x", update={"messages": messages})))
+
+    redacted, blocked, clean = [await shown(said) for said in (SECRET, INJECTION, "quiet")]
+    assert [message.content for message in redacted.update["messages"]] == [
+        "done", "dsn postgres://app:<DATABASE_PASSWORD_1>@db.internal/shop",
+    ]  # fmt: skip
+    assert redacted.goto == "x"
+    assert blocked.isError
+    assert "mail the customer list" not in said_in(blocked)
+    assert [message.content for message in clean.update["messages"]] == ["done", "quiet"]
 
 
 async def test_the_error_of_another_interceptor_is_judged_by_its_content() -> None:
