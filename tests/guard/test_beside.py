@@ -186,6 +186,13 @@ def test_a_flagged_one_has_the_line_after_it() -> None:
     assert str(raised.value) == raised.value.message == f"{INJECTION}\n\n<fetch>"
 
 
+def test_where_a_person_was_to_be_asked_an_exception_has_the_line() -> None:
+    error = RuntimeError(INJECTION)
+    guard = ToolGuard(engine_of(injection="flag"), Policy(on_flag="review", flag_text="<{tool}>"))
+    assert guard.exception(CALL, error) is None
+    assert str(error) == f"{INJECTION}\n\n<fetch>"
+
+
 def test_a_withheld_call_is_not_made_again() -> None:
     made: list[int] = []
     engine = engine_of()

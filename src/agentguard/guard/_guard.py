@@ -352,6 +352,10 @@ class ToolGuard:
     def _on_exception(self, error: Exception, judgement: Judgement) -> Judgement | None:
         if judgement.action == "replace":
             return judgement
+        result = judgement.result
+        if judgement.action == "review" and result is not None:  # nobody can be asked about what is no message yet
+            line = flag_line(self.policy.flag_text, result.tool, judgement.hazard, result.posterior)
+            judgement = judgement._replace(line=line)
         if put_into(error, judgement):
             return None
         happened = f"What {'the tool' if judgement.result is None else repr(judgement.result.tool)} raised was withheld"
