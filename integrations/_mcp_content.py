@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
+import codecs
 import json
 from collections.abc import Sequence
 from typing import Any
 
-import orjson
 from pydantic import ValidationError
 
+from agentguard.content._results import unambiguous
 from agentguard.guard import Judgement
 from agentguard.integrations._extras import needs
 
@@ -29,6 +32,23 @@ def result_of(blocks: Sequence[Any], structured: Any) -> Any:
     return structured
 
 
+def beside(blocks: Sequence[Any], structured: Any, result: Any = None) -> list[Any] | None:
+    """What else of an answer a client may show its model; None where the result says all.
+
+    Args:
+        blocks: the answer's content.
+        structured: its structured form. The blocks are beside that, but for a text that is merely its JSON.
+        result: its ``toolResult``, as servers of the protocol's first edition answer.
+    """
+    said: list[Any] = [] if structured is None else [_plain_block(block) for block in blocks]
+    value = result_of(blocks, structured)
+    parts = [] if said == value else [part for part in said if part != value and not _is_json_of(part, value)]
+    parts += [written[0] for block in blocks if (written := _text_in_blob(block)) is not None]
+    if result is not None:
+        parts.append(result)
+    return parts or None
+
+
 def without_redacted(block: Any, judgement: Judgement) -> Any:
     """A block with placeholders in whatever it says; one that is none any more with them, as text."""
     if isinstance(block, TextContent):
@@ -37,11 +57,13 @@ def without_redacted(block: Any, judgement: Judgement) -> Any:
         return block
     fields = block.model_dump(mode="json", by_alias=True, exclude_none=True)
     bytes_ = fields["resource"].pop("blob", None) if isinstance(block, EmbeddedResource) else None
-    shown = judgement.shown(fields)
-    if shown == fields:
+    shown, shown_bytes = judgement.shown(fields), bytes_
+    if (written := _text_in_blob(block)) is not None and (text := judgement.shown(written[0])) != written[0]:
+        shown_bytes = base64.b64encode(str(text).encode(written[1])).decode()
+    if shown == fields and shown_bytes == bytes_:
         return block
     if bytes_ is not None and isinstance(shown, dict):
-        shown["resource"]["blob"] = bytes_
+        shown["resource"]["blob"] = shown_bytes
     try:
         return type(block).model_validate(shown)
     except ValidationError:
@@ -61,6 +83,23 @@ def without_random_ids(value: Any) -> Any:
     }
 
 
+#: A text's first bytes, and how it is to be read by them.
+_MARKS = ((codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"), (codecs.BOM_UTF8, "utf-8-sig"))
+
+
+def _text_in_blob(block: Any) -> tuple[str, str] | None:
+    """The text in a resource's bytes, and its encoding; None where they are no text."""
+    blob = getattr(getattr(block, "resource", None), "blob", None)
+    if not isinstance(blob, str):
+        return None
+    try:
+        data = base64.b64decode(blob)
+        encoding = next((name for mark, name in _MARKS if data.startswith(mark)), "utf-8")
+        return data.decode(encoding), encoding
+    except (binascii.Error, ValueError):
+        return None
+
+
 def _plain_block(block: Any) -> Any:
     if isinstance(block, TextContent):
         return block.text
@@ -68,7 +107,8 @@ def _plain_block(block: Any) -> Any:
 
 
 def _is_json_of(text: Any, value: Any) -> bool:
+    """A text says a value, and nothing else."""
     try:
-        return bool(orjson.loads(text) == value)
-    except (ValueError, TypeError):
+        return bool(unambiguous(text) == value)
+    except (ValueError, TypeError, RecursionError):
         return False

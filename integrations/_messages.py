@@ -6,21 +6,19 @@ import inspect
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final, Literal, NamedTuple
-
-import orjson
+from typing import Any, Final, Literal, NamedTuple, TypeVar
 
 from agentguard.errors import ResultBlocked
 from agentguard.integrations._extras import needs
 
 try:
-    from langchain_core.messages import AIMessage, HumanMessage, ToolMessage, convert_to_messages
+    from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage, convert_to_messages
     from langgraph.types import Command
 except ImportError as error:
     raise needs("langgraph", error) from error
 
 from agentguard.content._findings import Kind
-from agentguard.content._results import Found, found_in, redacted
+from agentguard.content._results import Found, found_in, redacted, unambiguous
 from agentguard.guard import Judgement
 from agentguard.integrations.receipts import STAMP, ToolAnswer, kind_of, stamp_of, tool_answers
 
@@ -115,8 +113,8 @@ def readable(content: Any) -> Any:
     if not isinstance(content, str) or content.lstrip()[:1] not in ("{", "["):
         return content
     try:
-        return orjson.loads(content)
-    except orjson.JSONDecodeError:
+        return unambiguous(content)
+    except (ValueError, RecursionError):
         return content
 
 
@@ -194,9 +192,12 @@ def text_in_place(content: Any, notice: str, *, whole: bool) -> Any:
 
 
 Change = Callable[[ToolMessage], ToolMessage]
+ChangeOther = Callable[[BaseMessage], BaseMessage]
 
 #: Messages of a state update are at most this deep: in the update, under a key, in a list.
 DEEPEST = 3
+#: By which a message that is written as a dict or a pair is known.
+_ROLES: Final = frozenset({"ai", "assistant", "developer", "function", "human", "system", "user"})
 
 
 def stamped(message: ToolMessage, stamp: Mapping[str, Any]) -> ToolMessage:
@@ -221,14 +222,18 @@ def withheld(message: ToolMessage, notice: str) -> ToolMessage:
     return message.model_copy(update={"content": notice, "status": "error", **empty})
 
 
-def without_redacted(message: ToolMessage, judgement: Judgement) -> ToolMessage:
+Message = TypeVar("Message", bound=BaseMessage)
+
+
+def without_redacted(message: Message, judgement: Judgement) -> Message:
     """The message with placeholders for what the profiles of its content and its artifact have taken out of them."""
     change: dict[str, Any] = {}
     if judgement.redact:
         change["content"] = judgement.shown(message.content, without)
-    if judgement.redact_artifact:
+    if judgement.redact_artifact and isinstance(message, ToolMessage):
         change["artifact"] = judgement.shown_artifact(message.artifact)
-    return message.model_copy(update=change) if change else message
+    changed = any(value != getattr(message, name) for name, value in change.items())
+    return message.model_copy(update=change) if changed else message
 
 
 def standing(message: Any) -> Literal["accept", "flag", "block"]:
@@ -288,31 +293,69 @@ def tool_messages(result: Any) -> list[ToolMessage]:
     return messages
 
 
-def rewritten(result: Any, change: Change) -> Any:
+def beside(result: Any, own: ToolMessage | None) -> list[BaseMessage]:
+    """The messages in what a tool returned, but for the one that answers its call."""
+    if result is own:
+        return []  # nearly always
+    others: list[BaseMessage] = []
+
+    def note(message: Any) -> Any:
+        others.append(message)
+        return message
+
+    rewritten(result, note, note)
+    # A message that was written as a dict is another object each time.
+    place = next((place for place, message in enumerate(others) if message is own or message == own), None)
+    return others if place is None else [*others[:place], *others[place + 1 :]]
+
+
+def rewritten(result: Any, change: Change, change_other: ChangeOther | None = None) -> Any:
     """Apply a change to each tool message in what a tool or a tool node returned.
 
-    It is a message, a command, an update of the state, or a list of these.
+    Args:
+        result: a message, a command, an update of the state, or a list of these.
+        change: the change.
+        change_other: a change to all other messages; None leaves them as they are. One that is written as a text, a
+            pair or a dict stays so where it is not changed.
     """
     if isinstance(result, Command):
-        return replace(result, update=_in_update(result.update, change, 0))
+        return replace(result, update=_in_update(result.update, change, change_other, 0, "messages"))
     if isinstance(result, list):
-        return [rewritten(item, change) for item in result]
-    return _in_update(result, change, 0)
+        return [rewritten(item, change, change_other) for item in result]
+    return _in_update(result, change, change_other, 0, "")
 
 
-def _in_update(update: Any, change: Change, depth: int) -> Any:
-    if isinstance(update, ToolMessage):
-        return change(update)
-    if isinstance(update, dict) and "tool_call_id" in update and kind_of(update) == "tool":
-        converted = convert_to_messages([update])[0]
-        return change(converted) if isinstance(converted, ToolMessage) else update
+def _in_update(update: Any, change: Change, other: ChangeOther | None, depth: int, key: Any) -> Any:
+    message = update if isinstance(update, BaseMessage) else _read(update, key, depth, all_=other is not None)
+    if message is not None:
+        made = change(message) if isinstance(message, ToolMessage) else message if other is None else other(message)
+        return update if made is message else made
     if depth == DEEPEST:
         return update
     if type(update) is dict:
-        return {key: _in_update(value, change, depth + 1) for key, value in update.items()}
+        return {key: _in_update(value, change, other, depth + 1, key) for key, value in update.items()}
     if type(update) in (list, tuple):
-        return type(update)(_in_update(item, change, depth + 1) for item in update)
+        if type(update) is tuple and len(update) == 2 and isinstance(update[0], str):
+            key = update[0]
+        return type(update)(_in_update(item, change, other, depth + 1, key) for item in update)
     return update
+
+
+def _read(update: Any, key: Any, depth: int, *, all_: bool) -> BaseMessage | None:
+    """The message that a part of an update is written for; None where it is none, or only tool messages are wanted."""
+    if isinstance(update, dict):
+        is_one = "tool_call_id" in update and kind_of(update) == "tool"
+        is_one = is_one or (all_ and "content" in update and kind_of(update) in _ROLES)
+    elif type(update) is tuple:
+        is_one = all_ and len(update) == 2 and isinstance(update[0], str) and update[0] in _ROLES
+    else:
+        is_one = all_ and isinstance(update, str) and key == "messages" and depth > 0
+    if not is_one:
+        return None
+    try:
+        return convert_to_messages([update])[0]
+    except Exception:  # the state's reducer will refuse it
+        return None
 
 
 def shown_value(raw: Any, message: ToolMessage, *, with_artifact: bool = False) -> Any:

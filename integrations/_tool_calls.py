@@ -20,7 +20,7 @@ from weakref import WeakKeyDictionary, ref
 from agentguard.integrations._extras import needs
 
 try:
-    from langchain_core.messages import ToolCall, ToolMessage
+    from langchain_core.messages import BaseMessage, ToolCall, ToolMessage
     from langchain_core.tools import BaseTool, StructuredTool, ToolException
     from langchain_core.tools import Tool as SingleInputTool
     from langgraph.prebuilt.tool_node import ToolCallRequest
@@ -32,6 +32,7 @@ from agentguard.guard._guard import is_large
 from agentguard.guard._read_back import Answer, FindCall, rules_of
 from agentguard.guard._wording import lined
 from agentguard.integrations._messages import (
+    beside,
     content_value,
     rewritten,
     shown_value,
@@ -301,8 +302,12 @@ class GuardedCalls:
         while True:
             tries += 1
             call = _Call(request, self._clock)
-            result = handler(call.request)
-            seen = self._seen(call, tool_message(result, call.call_id))
+            try:
+                result = handler(call.request)
+            except Exception as error:
+                self._raised(call, self.guard.exception(call.described, error))
+                raise
+            seen = self._seen(call, result)
             if seen is None:
                 return result
             if seen.outcome is not None and rules_of(self.guard.engine, seen.tool):
@@ -320,10 +325,15 @@ class GuardedCalls:
         while True:
             tries += 1
             call = _Call(request, self._clock)
-            result = await handler(call.request)
+            try:
+                result = await handler(call.request)
+            except Exception as error:
+                self._raised(call, await self.guard.exception_async(call.described, error))
+                raise
             message = tool_message(result, call.call_id)
-            large = message is not None and is_large((message.content, message.artifact))
-            seen = await to_thread(self._seen, call, message) if large else self._seen(call, message)
+            shown = [message, *beside(result, message)] if message is not None else []
+            large = is_large([(each.content, getattr(each, "artifact", None)) for each in shown])
+            seen = await to_thread(self._seen, call, result) if large else self._seen(call, result)
             if seen is None:
                 return result
             if seen.outcome is not None and rules_of(self.guard.engine, seen.tool):
@@ -338,26 +348,51 @@ class GuardedCalls:
                 return await to_thread(self._acted, call, result, judged)
             return self._acted(call, result, judged)
 
-    def _seen(self, call: _Call, message: ToolMessage | None) -> _Seen | None:
-        """Gather what is to be judged of a call's message; None where the guard does not cover it."""
-        if message is None:
-            return None
-        tool = as_text(message.name) or call.tool  # a reviewer may have sent the call to another tool
+    def _raised(self, call: _Call, withheld: Judgement | None) -> None:
+        """Raise ``ResultBlocked`` in the place of what the call raised, where the text of that is to be withheld."""
+        if withheld is not None:
+            call.tell({**withheld.as_dict(), "tool": call.tool, "call_id": call.call_id})
+            raise self.guard.error(withheld, call.tool) from None
+
+    def _seen(self, call: _Call, result: Any) -> _Seen | None:
+        """Gather what is to be judged of what a call gave; None where the guard does not cover it."""
+        message = tool_message(result, call.call_id)
+        tool = call.tool if message is None else as_text(message.name) or call.tool  # a reviewer may have sent it on
         if not self.guard.covers(tool):
             return None
+        others = [] if result is message or not self.guard.searches(tool) else beside(result, message)
+        texts: list[Any] = [content_value(other.content) for other in others]
+        artifacts = [
+            other.artifact for other in others if isinstance(other, ToolMessage) and other.artifact is not None
+        ]
+        is_judged = self.guard.artifacts == "judge"
+        more = [*texts, *(artifacts if is_judged else ())] or None
+        if message is None:
+            # A command that answers another graph's call, or none, may have messages for a model all the same.
+            outcome = self.guard.error_text(call.described, more)
+            if more is None or outcome is None:
+                return None
+            message = ToolMessage("", tool_call_id=call.call_id, name=tool)
+            return _Seen(message, tool, outcome._replace(is_error=False), bool(artifacts) and not is_judged)
         if message.status == "error" and not call.failed_itself:
             # Nobody's answer: an unknown tool, bad arguments, an exception that somebody made a message of.
-            return _Seen(message, tool, None)
-        return _Seen(message, tool, call.outcome(tool, message))
+            outcome = self.guard.error_text(call.described._replace(tool=tool), content_value(message.content))
+        else:
+            outcome = call.outcome(tool, message)
+        if outcome is not None and more is not None:
+            outcome = outcome._replace(beside=more)
+        return _Seen(message, tool, outcome, bool(artifacts) and not is_judged)
 
     def _judged(self, seen: _Seen) -> _Found:
         """Judge what was seen of a call."""
-        message, tool, outcome = seen
+        message, tool, outcome, _ = seen
         if outcome is None:
-            stamp: dict[str, Any] = {"verdict": "unjudged", "action": "pass", "reason": "the call failed and says so"}
-            return _Found(message, tool, None, None, stamp)
+            return _Found(message, tool, None, None, stamp_on_failure(None))
         judgement = self.guard.judge_with_artifact(outcome, message.artifact)
-        return _Found(message, tool, outcome, judgement, judgement.as_dict())
+        if seen.has_unjudged:
+            judgement = judgement._replace(artifact="not judged")
+        stamp = stamp_on_failure(judgement) if outcome.content_alone and outcome.is_error else judgement.as_dict()
+        return _Found(message, tool, outcome, judgement, stamp)
 
     def _calls_by(self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Any]) -> FindCall:
         """The calls of the tools beside the one that is called: they go the way that its own call went."""
@@ -426,9 +461,17 @@ class GuardedCalls:
             # The other updates of a blocked command, and where it would go, are part of what is blocked.
             return sealed(withheld(message, judgement.notice))
 
+        def change_other(each: BaseMessage) -> BaseMessage:
+            return each if judgement is None else without_redacted(each, judgement)
+
         def change(each: ToolMessage) -> ToolMessage:
             if each is not message and each.tool_call_id != call.call_id:
-                return unstamped(each)
+                other = unstamped(each)
+                if judgement is None:
+                    return other
+                # Its artifact was judged with its content.
+                own = judgement._replace(redact_artifact=judgement.redact if self.guard.artifacts == "judge" else ())
+                return without_redacted(other, own)
             if judgement is None:
                 return sealed(each)
             shown = without_redacted(each, judgement)
@@ -436,15 +479,31 @@ class GuardedCalls:
                 shown = shown.model_copy(update={"content": lined(shown.content, judgement.line)})
             return sealed(shown)
 
-        return rewritten(result, change)
+        return rewritten(result, change, change_other)
+
+
+def stamp_on_failure(judgement: Judgement | None) -> dict[str, Any]:
+    """The stamp on a message that is no answer of the tool: the content of its text may have been judged."""
+    if judgement is not None and judgement.verdict != "accept":
+        return judgement.as_dict()
+    stamp: dict[str, Any] = {"verdict": "unjudged", "action": "pass", "reason": "the call failed and says so"}
+    return stamp if judgement is None or not judgement.redact else {**stamp, "redacted": list(judgement.redact)}
 
 
 class _Seen(NamedTuple):
-    """A call's message, and what is to be judged of it; None where it is nobody's answer."""
+    """A call's message, and what is to be judged of it.
+
+    Attributes:
+        message: the message.
+        tool: the tool's name.
+        outcome: what is to be judged; None where that is nothing.
+        has_unjudged: a message beside it has an artifact that is not judged.
+    """
 
     message: ToolMessage
     tool: str
     outcome: Outcome | None
+    has_unjudged: bool
 
 
 class _Found(NamedTuple):
@@ -472,6 +531,7 @@ class _Call:
         self._asked_tool = request.tool  # the framework's own, which remembers what it has worked out of itself
         self._probe = _probe_on(request.tool, clock)
         self.request = request if self._probe is None else request.override(tool=self._probe.tool)
+        self.described = Outcome(self.tool, None, None, None, self.session, self.call_id)
 
     @property
     def attempts(self) -> list[Attempt]:

@@ -30,8 +30,9 @@ __all__ = ["GuardMiddleware"]
 class GuardMiddleware(FunctionMiddleware):
     """Judges what the function tools of an agent return, before the model sees it.
 
-    A flagged result has one more text after its content, a blocked one is a notice as text. A tool that raised is not
-    judged, nor is a request for an approval. The verdict is in ``context.metadata["agentguard"]``, for the middlewares
+    A flagged result has one more text after its content, a blocked one is a notice as text. Of a tool that raised,
+    the text of the exception is judged by the profile's content rules alone; a request for an approval is not judged.
+    The verdict is in ``context.metadata["agentguard"]``, for the middlewares
     outside. Tools that run at the provider never come here.
 
     Args:
@@ -71,7 +72,7 @@ class GuardMiddleware(FunctionMiddleware):
             plain = dict(args) if isinstance(args, Mapping) else args.model_dump(exclude_unset=True)
             return result, Outcome(tool, plain, _value_of(result), took, session, call_id)
 
-        result, judgement = await self._guard.settle_async(attempt)
+        result, judgement = await self._guard.settle_async(attempt, Outcome(tool, None, None, None, session, call_id))
         if judgement is None:
             return None
         context.metadata["agentguard"] = judgement.as_dict()

@@ -6,7 +6,10 @@ much of what the middleware does is out of its reach:
 - A blocked result is withheld by raising alone, and raising ends the run unless the ``ToolNode`` handles tool errors;
   where it does (``handle_tool_errors=True``), the model gets the error's text in the result's place.
 - Nobody is asked about a flagged result, and no line after it tells the model; no call is made again, no verdict is
-  written on the message, no receipt made. Artifacts, and messages with ``status="error"``, are not judged.
+  written on the message, no receipt made. Artifacts are not judged.
+- Nothing is redacted. The text of an exception, a message with ``status="error"``, and messages of a ``Command`` beside
+  the one that answers are judged by the content rules of the profile alone. A text that somebody further out makes of
+  an exception is not seen.
 - In an agent the result arrives as the message made of it: a dict is its JSON by then, a pydantic model its ``str()``.
 - Handlers listed before this one, and tracers, have seen the result when it is blocked.
 
@@ -25,12 +28,13 @@ from uuid import UUID
 
 from agentguard import _forks as forks
 from agentguard.guard import Guard, Outcome
+from agentguard.guard._exceptions import is_signal, texts_of
 from agentguard.integrations._extras import needs
 from agentguard.verification import VerificationEngine, VerificationResult
 
 try:
     from langchain_core.callbacks import BaseCallbackHandler
-    from langchain_core.messages import ToolMessage
+    from langchain_core.messages import BaseMessage, ToolMessage
 except ImportError as error:
     raise needs("langchain", error) from error
 
@@ -120,26 +124,61 @@ class GuardCallbackHandler(BaseCallbackHandler):
         if call is None:
             return
         elapsed_ms = 1e3 * (ended - call.started)
+        described = Outcome(call.tool, call.args, None, elapsed_ms, call.session_id, call.call_id)
         for result in _results(output, call.call_id):
-            outcome = Outcome(call.tool, call.args, result, elapsed_ms, call.session_id, call.call_id)
-            judgement = self._guard.judge(outcome)
-            verdict = judgement.result
-            if verdict is None:
-                continue
-            if verdict.verdict != "accept":
-                _log.warning("%s for a result of %r (P = %.2f)", verdict.verdict, verdict.tool, verdict.posterior)
-            if self._on_verdict is not None:
-                self._on_verdict(verdict)
-            if judgement.action == "replace" and self._raise_on_block:
-                raise self._guard.error(judgement, call.tool)
+            self._judge(described._replace(result=result))
+        if texts := _other_texts(output, call.call_id):
+            self._judge(self._guard.error_text(described, texts))
 
     def on_tool_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
-        """Forget the call: an exception is no result and is not judged."""
-        self._forget(run_id)
+        """Judge the text of an exception, which somebody may make a message of, by the profile's content rules alone.
+
+        Raises:
+            ResultBlocked: for a blocked one, with ``raise_on_block``; in its place, where LangChain lets it through.
+        """
+        call = self._forget(run_id)
+        if call is not None and not is_signal(error):
+            described = Outcome(call.tool, call.args, None, None, call.session_id, call.call_id)
+            outcome = self._guard.error_text(described, texts_of(error))
+            if outcome is None:
+                _log.info("what %r raised is not judged: %s", call.tool, type(error).__name__)
+            self._judge(outcome)
+
+    def _judge(self, outcome: Outcome | None) -> None:
+        judgement = None if outcome is None else self._guard.judge(outcome)
+        if outcome is None or judgement is None or judgement.result is None:
+            return
+        verdict = judgement.result
+        if verdict.verdict != "accept":
+            _log.warning("%s for a result of %r (P = %.2f)", verdict.verdict, verdict.tool, verdict.posterior)
+        elif verdict.redact:
+            holds = " and ".join(verdict.redact)
+            _log.warning("a result of %r holds %s, which a callback cannot take out", verdict.tool, holds)
+        if self._on_verdict is not None:
+            self._on_verdict(verdict)
+        if judgement.action == "replace" and self._raise_on_block:
+            raise self._guard.error(judgement, outcome.tool)
 
     def _forget(self, run_id: UUID) -> _Running | None:
         with self._lock:
             return self._running.pop(run_id, None)
+
+
+def _other_texts(output: Any, call_id: str | None) -> list[Any]:
+    """What a tool call says that is no result: messages that report an error, and those that answer another call."""
+    if isinstance(output, BaseMessage):
+        return [] if isinstance(output, ToolMessage) and output.status != "error" else [output.content]
+    if _is_command(output):
+        others = [each for each in _messages_of(output) if getattr(each, "tool_call_id", None) != call_id]
+        failed = [each for each in _messages_of(output) if getattr(each, "status", None) == "error"]
+        return [each.content for each in (*others, *failed)]
+    parts = output if isinstance(output, list) else []
+    return [text for part in parts for text in _other_texts(part, call_id)]
+
+
+def _messages_of(command: Any) -> list[BaseMessage]:
+    messages = command.update.get("messages", []) if isinstance(command.update, dict) else []
+    return [each for each in (messages if isinstance(messages, list) else [messages]) if isinstance(each, BaseMessage)]
 
 
 def _results(output: Any, call_id: str | None) -> list[Any]:
@@ -150,9 +189,7 @@ def _results(output: Any, call_id: str | None) -> list[Any]:
     if isinstance(output, ToolMessage):
         return [] if output.status == "error" else [output.content]
     if _is_command(output):
-        messages = output.update.get("messages", []) if isinstance(output.update, dict) else []
-        parts = messages if isinstance(messages, list) else [messages]
-        own = [part for part in parts if isinstance(part, ToolMessage) and part.tool_call_id == call_id]
+        own = [part for part in _messages_of(output) if isinstance(part, ToolMessage) and part.tool_call_id == call_id]
         return [result for message in own for result in _results(message, call_id)]
     parts = output if isinstance(output, list) else []
     if parts and all(isinstance(part, ToolMessage) or _is_command(part) for part in parts):

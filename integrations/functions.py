@@ -40,7 +40,9 @@ def guarded(
     """Guard what a function returns.
 
     Works on functions, coroutine functions and methods; name, signature and annotations stay as they are, so a
-    framework's decorator goes on top. Exceptions of the function pass through untouched and are not learned from.
+    framework's decorator goes on top. Exceptions of the function pass through and are not learned from. A framework may
+    make a message for the model of one: where the profile has content rules its texts are judged by them. Placeholders
+    are put into the exception itself; one whose text is blocked is withheld as a blocked result is.
 
     A generator is read to its end, at most 10,000 items, and the caller gets the list of them: nothing can be said of
     a result before it is complete. In shadow mode it is handed on unread and unjudged, as reading would change it.
@@ -61,7 +63,7 @@ def guarded(
 
     Raises:
         ConfigurationError: for arguments that cannot be used, when the function is decorated.
-        ResultBlocked: by the guarded function, for a blocked result.
+        ResultBlocked: by the guarded function, for a blocked result, or text of an exception.
         DataError: by the guarded function, for a generator that is too long to be drained.
 
     >>> engine = VerificationEngine()
@@ -150,7 +152,7 @@ class _GuardedCall:
                 made = self._drained(made)
             return made, described._replace(result=made, execution_time_ms=_milliseconds_since(started))
 
-        shown, judgement = self._guard.settle(attempt)
+        shown, judgement = self._guard.settle(attempt, described)
         if judgement is None and inspect.iscoroutine(shown):  # a plain function that hands on a coroutine
             return self._settle_async(args, kwargs, described, shown)
         return self._decided(shown, judgement)
@@ -169,7 +171,7 @@ class _GuardedCall:
                 made = await self._drained_async(made) if inspect.isasyncgen(made) else self._drained(made)
             return made, described._replace(result=made, execution_time_ms=_milliseconds_since(started))
 
-        shown, judgement = await self._guard.settle_async(attempt)
+        shown, judgement = await self._guard.settle_async(attempt, described)
         if judgement is not None and judgement.action != "replace":
             shown, judgement = await judgement.shown_async(shown), judgement._replace(redact=())
         return self._decided(shown, judgement)

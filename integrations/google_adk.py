@@ -12,7 +12,7 @@ from time import perf_counter
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from agentguard.guard import Guard, Outcome
+from agentguard.guard import Guard, Judgement, Outcome
 from agentguard.guard._guard import CallGuard
 from agentguard.guard._wording import appended
 from agentguard.integrations._extras import needs
@@ -36,9 +36,10 @@ class GuardPlugin(BasePlugin):
     """Judges what the tools of all agents of a runner return, before a model sees it.
 
     A flagged result has one more field, ``agentguard``, with a line for the model; a text has the line after it. A
-    blocked one is ``{"error": notice}``. A tool that raised is not judged, nor are agents as tools, structured output,
-    and calls that wait for a confirmation; a result with an ``error`` is judged as the report of a failure. Where
-    another's ``before_tool_callback`` could have answered in the tool's place, the latency counts as unknown.
+    blocked one is ``{"error": notice}``. Of a tool that raised, the text of the exception and what another plugin
+    makes of it are judged by the content rules of the profile alone. Not judged are agents as tools, structured
+    output, and calls that wait for a confirmation; a result with an ``error`` is judged as the report of a failure.
+    Where another's ``before_tool_callback`` could have answered in the tool's place, the latency counts as unknown.
 
     Args:
         guard: the guard, or an engine for a guard with the default rules.
@@ -64,21 +65,27 @@ class GuardPlugin(BasePlugin):
         """Note the time."""
         self._began[tool_context] = perf_counter()
 
-    async def on_tool_error_callback(self, *, tool_context: ToolContext, **call: Any) -> None:
-        """Note that the tool raised."""
+    async def on_tool_error_callback(
+        self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext, error: Exception
+    ) -> dict[str, Any] | None:
+        """Note that the tool raised; a notice where the text of that is to be withheld."""
         self._began[tool_context] = None
+        withheld = await self._guard.exception_async(self._described(tool, tool_args, tool_context), error)
+        return None if withheld is None else self._blocked(withheld, tool)
 
     async def after_tool_callback(
         self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext, result: Any
     ) -> dict[str, Any] | None:
         """Judge the result; None where it stands. A blocked one is raised here, where ``on_block`` is ``raise``."""
         ended, began = perf_counter(), self._began.get(tool_context, 0.0)
-        if began is None or not self._guard.covers(tool.name) or not _is_answer(tool, tool_context, result):
+        if not self._guard.covers(tool.name) or not _is_answer(tool, tool_context, result):
             return None
-        session = tool_context.session.id if self._session is None else self._session(tool_context)
+        described = self._described(tool, tool_args, tool_context)
         took = (ended - began) * 1000.0 if began and not self._others_answer(tool_context) else None
-        failed, call_id = _is_failure(result), tool_context.function_call_id
-        outcome = Outcome(tool.name, dict(tool_args), result, took, session, call_id, failed)
+        own = described._replace(result=result, execution_time_ms=took, is_error=_is_failure(result))
+        outcome = self._guard.error_text(described, result) if began is None else own
+        if outcome is None:
+            return None
         judgement, made = await self._guard.judge_async(outcome), 1
         while self._guard.again(outcome, judgement, made):
             made, began = made + 1, perf_counter()
@@ -90,12 +97,19 @@ class GuardPlugin(BasePlugin):
             outcome = outcome._replace(result=result, execution_time_ms=took, is_error=_is_failure(result))
             judgement = await self._guard.judge_async(outcome)
         if judgement.action == "replace":
-            if self._guard.on_block == "raise":
-                raise self._guard.error(judgement, tool.name)
-            return {"error": judgement.notice}
+            return self._blocked(judgement, tool)
         if made == 1 and not judgement.line and not judgement.redact:
             return None
         return _lined(await judgement.shown_async(result), judgement.line)
+
+    def _described(self, tool: BaseTool, args: dict[str, Any], context: ToolContext) -> Outcome:
+        session = context.session.id if self._session is None else self._session(context)
+        return Outcome(tool.name, dict(args), None, None, session, context.function_call_id)
+
+    def _blocked(self, judgement: Judgement, tool: BaseTool) -> dict[str, Any]:
+        if self._guard.on_block == "raise":
+            raise self._guard.error(judgement, tool.name)
+        return {"error": judgement.notice}
 
     def _others_answer(self, tool_context: ToolContext) -> bool:
         """Somebody else may answer in a tool's place, and nothing tells."""

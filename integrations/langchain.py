@@ -31,6 +31,9 @@ __all__ = ["ToolGuardMiddleware"]
 class ToolGuardMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
     """Verifies what tools return, in ``create_agent(..., middleware=[ToolGuardMiddleware(engine), ...])``.
 
+    An agent's graph gets nodes of it (``before_model``, ``after_agent``) only where ``on_flag`` or ``on_block`` have it
+    decide something there.
+
     List it first: what it shows then is what the other middlewares redact, summarise or retry around, and its review
     comes before them. Each result gets its verdict and a receipt in ``response_metadata["agentguard"]``, which no
     model is sent, and is emitted as an event of ``stream_mode="custom"``.
@@ -38,7 +41,9 @@ class ToolGuardMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
     A blocked result is replaced, under the same ids, by a notice that tells the model to call again or to say that
     the result is missing. The raw result is still to be seen by ``stream_mode="tools"``, by ``on_tool_end`` callbacks
     and in traces: they are told by the tool itself, before any guard. Failed calls (an unknown tool, bad arguments, an
-    exception) are not judged. Tools of the provider and structured output never come here.
+    exception) are no results: where the profile has content rules, their text is judged by these alone, and so are
+    further messages that a tool puts into a ``Command`` or a list. An exception that goes through has placeholders in
+    its text, or is ``ResultBlocked`` in its place. Tools of the provider and structured output never come here.
 
     Args:
         guard: the guard, or an engine for a guard with the default rules. ``review`` asks a person about all flagged
@@ -59,6 +64,11 @@ class ToolGuardMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         self.guard = Guard.of(guard, "an agent", on_flag=get_args(OnFlag), on_block=get_args(OnBlock))
         self._calls = GuardedCalls(self.guard, signer)
         self._review = ReviewNode(self.guard.engine, signer=signer)
+        decides = self.guard.on_flag == "review" or self.guard.on_block in ("raise", "end")
+        if decides and not self.guard.shadow:
+            # LangChain makes a node of each hook that a class has, and a node that decides nothing costs some
+            # milliseconds a turn. Which hooks there are is known here, for classes that inherit too.
+            self.__class__ = _deciding(type(self))
 
     def wrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], ToolMessage | Command[Any]]
@@ -73,6 +83,13 @@ class ToolGuardMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         """Run the call under the guard."""
         settled: ToolMessage | Command[Any] = await self._calls.arun(request, handler)
         return settled
+
+
+class _Decisions(AgentMiddleware[AgentState[Any], Any, Any]):
+    """The hooks of a middleware whose policy stops for what was blocked, or asks about what was flagged."""
+
+    guard: Guard
+    _review: ReviewNode
 
     @hook_config(can_jump_to=["end"])
     def before_model(self, state: AgentState[Any], runtime: Runtime[Any]) -> dict[str, Any] | None:
@@ -95,13 +112,17 @@ class ToolGuardMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         return self.after_agent(state, runtime)
 
     def _stops(self, state: AgentState[Any]) -> bool:
-        guard = self.guard
-        if guard.on_block in (None, "replace") or guard.shadow:
+        if self.guard.on_block in (None, "replace"):
             return False
         blocked = blocked_in(messages_of(state, "messages"))
-        if blocked is not None and guard.on_block == "raise":
+        if blocked is not None and self.guard.on_block == "raise":
             raise blocked
         return blocked is not None
 
     def _reviewed(self, state: AgentState[Any]) -> dict[str, Any] | None:
-        return self._review(state) if self.guard.on_flag == "review" and not self.guard.shadow else None
+        return self._review(state) if self.guard.on_flag == "review" else None
+
+
+def _deciding(kind: type[ToolGuardMiddleware]) -> type[ToolGuardMiddleware]:
+    """The class with the hooks, under its own name; where it has some of its own, these come first."""
+    return type(kind.__name__, (kind, _Decisions), {"__module__": kind.__module__, "__doc__": kind.__doc__})

@@ -35,7 +35,7 @@ from agentguard.integrations._messages import (
     withheld,
     without_redacted,
 )
-from agentguard.integrations._tool_calls import GuardedCalls, event_of, session_of
+from agentguard.integrations._tool_calls import GuardedCalls, event_of, session_of, stamp_on_failure
 from agentguard.integrations.receipts import ToolAnswer, check, receipt_of, receipt_signer, seal, stamp_of, tool_answers
 from agentguard.integrations.review import ReviewNode
 from agentguard.verification import VerificationEngine
@@ -139,8 +139,11 @@ class GuardNode:
             return self._of_another(answer, {**stamp, "action": self.guard.action_on(verdict)})
         if verdict != "unjudged" and answer.message.status != "error":
             return self._judged(answer, stamp, session)
-        reason = "the call failed and says so"
-        return {**stamp, "verdict": "unjudged", "action": "pass", "reason": reason, **_named(answer)}, None
+        described = Outcome(answer.tool, None, None, None, session, answer.call_id)
+        outcome = self.guard.error_text(described, content_value(answer.message.content))
+        judgement = None if outcome is None else self.guard.judge(outcome)
+        stamp = {**stamp, **stamp_on_failure(judgement), **_named(answer)}
+        return stamp, judgement.notice if judgement is not None and judgement.action == "replace" else None
 
     def _of_another(self, answer: ToolAnswer, stamp: dict[str, Any]) -> Found:
         """This guard's rules applied to another guard's verdict."""

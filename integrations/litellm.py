@@ -22,7 +22,7 @@ try:
     from litellm.integrations.custom_logger import CustomLogger
     from mcp.types import TextContent
 
-    from agentguard.integrations._mcp_content import result_of, without_redacted
+    from agentguard.integrations._mcp_content import beside, result_of, without_redacted
 except ImportError as error:
     raise needs("litellm", error) from error
 
@@ -35,8 +35,9 @@ class GuardLogger(CustomLogger):
     """Judges what MCP tools answer through a LiteLLM proxy, before it goes back to the client.
 
     Structured content is judged where the server sends it, the blocks of content where it does not, and an answer with
-    ``isError`` as the report of a failure. A flagged answer has one more text after its content, a blocked one is a
-    notice as its only content. The time is that between the proxy's request and the answer.
+    ``isError`` as the report of a failure. What stands beside structured content, and text in the bytes of a resource,
+    is judged by the content rules of the tool's profile. A flagged answer has one more text after its content, a
+    blocked one is a notice as its only content. The time is that between the proxy's request and the answer.
 
     Args:
         engine: judges the results; proxies with several workers share what it learns by a store.
@@ -84,12 +85,15 @@ class GuardLogger(CustomLogger):
         by_default = call.get("mcp_session_id") or kwargs.get("litellm_trace_id")
         session = by_default if self._session is None else self._session(kwargs)
         result, call_id = result_of(blocks, structured), kwargs.get("litellm_call_id")
-        outcome = Outcome(tool, call.get("arguments") or {}, result, seconds * 1000.0, session, call_id, failed)
+        outcome = Outcome(
+            tool, call.get("arguments") or {}, result, seconds * 1000.0, session, call_id, failed,
+            beside=beside(blocks, structured),
+        )  # fmt: skip
         judgement = await self._guard.judge_async(outcome)
         if judgement.action == "replace":
             return _notice(response, judgement.notice)
         if judgement.redact:
-            blocks = await apart(_redacted, blocks, judgement, about=result)
+            blocks = await apart(_redacted, blocks, judgement, about=(result, outcome.beside))
             if structured is not None and blocks == response.mcp_tool_call_response:
                 # It is the structured content that holds it, which LiteLLM drops where the text is another one.
                 blocks = [*blocks, TextContent(type="text", text="The structured content is withheld.")]

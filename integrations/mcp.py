@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 from time import perf_counter
 from typing import Any
 
@@ -11,7 +12,7 @@ from agentguard.guard._guard import Attempt, CallGuard, apart
 from agentguard.guard._read_back import Answer, Call
 from agentguard.guard._wording import lined
 from agentguard.integrations._extras import needs
-from agentguard.integrations._mcp_content import result_of, without_random_ids, without_redacted
+from agentguard.integrations._mcp_content import beside, result_of, without_random_ids, without_redacted
 from agentguard.verification import VerificationEngine
 
 try:
@@ -33,10 +34,12 @@ class MCPGuardInterceptor:
     (which includes starting a session, where the client opens one for each call). Where another interceptor answered
     in the server's place, the latency counts as unknown.
 
-    ``structuredContent`` is judged where the server sends it, the content blocks where it does not. An answer with
-    ``isError`` is the server's report of a failure and is judged as one. A flagged answer gets one more text after its
-    content, a blocked one stays a ``CallToolResult`` with ``isError`` and a notice as its only content; the verdict is
-    in ``_meta`` of both.
+    ``structuredContent`` is judged where the server sends it, the content blocks where it does not. What else a client
+    may show its model (blocks beside ``structuredContent``, text in the bytes of a resource, the ``toolResult`` of old
+    servers, the text of an exception, the error of another interceptor) is judged by the content rules of the tool's
+    profile; ``_meta``, which is shown to none, is not. An answer with ``isError`` is the server's report of a failure
+    and is judged as one. A flagged answer gets one more text after its content, a blocked one stays a
+    ``CallToolResult`` with ``isError`` and a notice as its only content; the verdict is in ``_meta`` of both.
 
     Args:
         guard: the guard, or an engine for a guard with the default rules.
@@ -71,19 +74,24 @@ class MCPGuardInterceptor:
             return await handler(request)
         session = self._session(request)
         call_id = getattr(request.runtime, "tool_call_id", None)
+        described = Outcome(tool, request.args, None, None, session, call_id)
 
         async def attempt() -> Attempt[MCPToolCallResult]:
             started = perf_counter()
             answer = await handler(request)
-            took: float | None = (perf_counter() - started) * 1000.0
+            took = (perf_counter() - started) * 1000.0
             if isinstance(answer, CallToolResult):
                 result = result_of(answer.content, answer.structuredContent)
-                is_error = bool(answer.isError)
-            elif isinstance(answer, ToolMessage) and answer.status != "error":
-                result, took, is_error = without_random_ids(answer.content), None, False
+                more = beside(answer.content, answer.structuredContent, getattr(answer, "toolResult", None))
+                outcome = described._replace(
+                    result=result, execution_time_ms=took, is_error=bool(answer.isError), beside=more
+                )
+            elif not isinstance(answer, ToolMessage):
+                return answer, self._guard.error_text(described, _said_in(answer))  # a Command of another interceptor
+            elif answer.status == "error":  # a failure of another interceptor
+                return answer, self._guard.error_text(described, without_random_ids(answer.content))
             else:
-                return answer, None  # a failure, or a Command, of another interceptor
-            outcome = Outcome(tool, request.args, result, took, session, call_id, is_error)
+                outcome = described._replace(result=without_random_ids(answer.content))
             return answer, await self._guard.read_back_async(outcome, find)
 
         def find(name: str) -> Call | None:
@@ -99,11 +107,13 @@ class MCPGuardInterceptor:
 
             return ask
 
-        answer, judgement = await self._guard.settle_async(attempt)
+        answer, judgement = await self._guard.settle_async(attempt, described)
         if judgement is None or (judgement.action == "pass" and not judgement.redact):
             return answer
         if judgement.action == "replace" and self._guard.on_block == "raise":
             raise self._guard.error(judgement, tool)
+        if answer is None:  # what was raised is withheld
+            answer = CallToolResult(content=[], isError=True)
         return await apart(_marked, answer, judgement, about=answer if judgement.redact else None)
 
     def _own_name(self, tool: str, server: str) -> str | None:
@@ -130,21 +140,37 @@ def _marked(answer: MCPToolCallResult, judgement: Judgement) -> MCPToolCallResul
         if judgement.line:
             change["content"] = lined(change.get("content", answer.content), judgement.line)
         return answer.model_copy(update=change)
-    assert isinstance(answer, CallToolResult)  # noqa: S101 -- nothing else is judged
+    if not isinstance(answer, CallToolResult):
+        from agentguard.integrations._messages import rewritten
+        from agentguard.integrations._messages import without_redacted as in_message
+
+        if not blocked:
+            shown = partial(in_message, judgement=judgement)
+            command: MCPToolCallResult = rewritten(answer, shown, shown)
+            return command
+        answer = CallToolResult(content=[], isError=True)
     change = {"meta": {**(answer.meta or {}), _KEY: verdict}}
     if blocked:
         notice = TextContent(type="text", text=judgement.notice)
-        change |= {"content": [notice], "structuredContent": None, "isError": True}
-        return answer.model_copy(update=change)
+        return CallToolResult(content=[notice], isError=True, _meta=change["meta"])
     content = answer.content
     if judgement.redact:
         content = [without_redacted(block, judgement) for block in content]
         structured = judgement.shown(answer.structuredContent)  # a sentence in its place says that it is withheld
         change |= {"content": content, "structuredContent": structured if isinstance(structured, dict) else None}
+        if hasattr(answer, "toolResult"):
+            change["toolResult"] = judgement.shown(answer.toolResult)
     if judgement.line:
         line = TextContent(type="text", text=judgement.line)
         change["content"] = content if content[-1:] == [line] else [*content, line]
     return answer.model_copy(update=change)
+
+
+def _said_in(command: Any) -> list[Any]:
+    """The contents of the messages in a command."""
+    from agentguard.integrations._messages import beside as messages_in  # who has made a command has LangGraph
+
+    return [without_random_ids(message.content) for message in messages_in(command, None)]
 
 
 def _thread_of(request: MCPToolCallRequest) -> str | None:

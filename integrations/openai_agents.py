@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import copy
-import logging
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
 import orjson
 
 from agentguard.errors import ConfigurationError
-from agentguard.guard import Guard, Outcome
+from agentguard.guard import Guard, Judgement, Outcome
 from agentguard.guard._guard import Attempt, CallGuard
 from agentguard.guard._wording import appended
 from agentguard.integrations._extras import needs
@@ -30,6 +29,7 @@ try:
         ToolOutputImage,
         ToolOutputText,
     )
+    from agents.mcp import MCPServer
     from agents.tool import get_function_tool_origin
     from agents.tool_context import ToolContext
     from pydantic import TypeAdapter, ValidationError
@@ -40,8 +40,6 @@ __all__ = ["guard_agent", "guard_tool"]
 
 _JUDGEMENT = "agentguard_judgement"
 _SHOWN: TypeAdapter[Any] = TypeAdapter(ToolOutputText | ToolOutputImage | ToolOutputFileContent)
-_log = logging.getLogger("agentguard")
-
 Context = TypeVar("Context")
 Invoke = Callable[[ToolContext[Any], str], Awaitable[Any]]
 Session = Callable[[ToolContext[Any]], str | None]
@@ -56,8 +54,9 @@ def guard_tool(
     """A copy of a function tool whose results are judged; the tool itself stays as it is.
 
     The raw output and its latency are taken inside the SDK's own handling of exceptions, so an exception that the SDK
-    turns into a message for the model is no result: it is neither judged nor learned from. Verdicts are in
-    ``RunResult.tool_output_guardrail_results``.
+    turns into a message for the model is no result, and not learned from. Where the profile has content rules its text
+    is judged by these alone: what is to be redacted is taken out of the exception, and a blocked one is rejected
+    content. Verdicts are in ``RunResult.tool_output_guardrail_results``.
 
     A hand-made ``FunctionTool`` that reports its own failures as text is judged by that text.
 
@@ -81,10 +80,15 @@ def guard_agent(
     *,
     session: Session | None = None,
 ) -> Agent[Context]:
-    """A clone of an agent whose function tools are guarded; see ``guard_tool`` for the arguments and what they do.
+    """A clone of an agent whose tools are guarded; see ``guard_tool`` for the arguments and what they do.
 
     Hosted tools run at the provider and cannot be guarded here. Agents that this one hands off to, or has as tools,
-    are guarded each for itself. Tools of MCP servers are not reached: a warning is logged where there are some.
+    are guarded each for itself.
+
+    Tools of its MCP servers are judged by what the SDK makes of their answers, under the names that the model knows,
+    without their time; no call is made again. A guardrail can put a text in the place of an answer and nothing else:
+    where something is redacted or a line is added, the model reads the texts alone, and an answer with pictures gets no
+    line. The clone has the servers themselves, seen with one guardrail more: they are connected and closed as ever.
 
     Args:
         agent: the agent.
@@ -95,15 +99,14 @@ def guard_agent(
         ConfigurationError: for a rule of the guard that cannot be acted on here.
     """
     calls = CallGuard.of(guard, "the Agents SDK")
-    if agent.mcp_servers:
-        _log.warning("the tools of %d MCP servers of agent %r are not guarded", len(agent.mcp_servers), agent.name)
     made: list[Tool] = [
         _guarded(tool, calls, session or _group_of)
         if isinstance(tool, FunctionTool) and calls.covers(tool.name) and not _is_agent(tool)
         else tool
         for tool in agent.tools
     ]
-    return agent.clone(tools=made)
+    servers = [_guarded_server(server, calls, session or _group_of) for server in agent.mcp_servers]
+    return agent.clone(tools=made, mcp_servers=servers)
 
 
 def _guarded(tool: FunctionTool, guard: CallGuard, session: Session) -> FunctionTool:
@@ -135,7 +138,7 @@ def _probe(tool: FunctionTool, invoke: Invoke, guard: CallGuard, session: Sessio
             result = await invoke(context, arguments)
             return result, described._replace(result=result, execution_time_ms=stop())
 
-        result, judgement = await guard.settle_async(attempt)
+        result, judgement = await guard.settle_async(attempt, described)
         if judgement is None:
             return result
         vars(context)[_JUDGEMENT] = judgement
@@ -174,15 +177,74 @@ def _guardrail(guard: CallGuard) -> ToolOutputGuardrail[Any]:
 
     def report(data: ToolOutputGuardrailData) -> ToolGuardrailFunctionOutput:
         judgement = vars(data.context).pop(_JUDGEMENT, None)
-        if judgement is None:  # the tool raised
-            return ToolGuardrailFunctionOutput.allow()
-        if judgement.action != "replace":
-            return ToolGuardrailFunctionOutput.allow(judgement.as_dict())
-        if guard.on_block == "raise":
-            return ToolGuardrailFunctionOutput.raise_exception(judgement.as_dict())
-        return ToolGuardrailFunctionOutput.reject_content(judgement.notice, judgement.as_dict())
+        return _reported(judgement, guard)  # None: the tool raised
 
     return ToolOutputGuardrail(report, name="agentguard")
+
+
+def _reported(judgement: Judgement | None, guard: CallGuard) -> ToolGuardrailFunctionOutput:
+    if judgement is None:
+        return ToolGuardrailFunctionOutput.allow()
+    if judgement.action != "replace":
+        return ToolGuardrailFunctionOutput.allow(judgement.as_dict())
+    if guard.on_block == "raise":
+        return ToolGuardrailFunctionOutput.raise_exception(judgement.as_dict())
+    return ToolGuardrailFunctionOutput.reject_content(judgement.notice, judgement.as_dict())
+
+
+# --- MCP servers ---
+
+
+def _guarded_server(server: MCPServer, guard: CallGuard, session: Session) -> MCPServer:
+    """The server itself, as it stands and goes on, but for the guardrails that its tools are given."""
+    guardrail = _mcp_guardrail(guard, session)
+    kind = type(server)
+    guardrails = property(lambda self: [guardrail, *(server.tool_output_guardrails or ())])
+    made: MCPServer = object.__new__(type(kind.__name__, (kind,), {"tool_output_guardrails": guardrails}))
+    made.__dict__ = vars(server)  # one state: who connects the one has connected the other
+    return made
+
+
+def _mcp_guardrail(guard: CallGuard, session: Session) -> ToolOutputGuardrail[Any]:
+    """Judges what the SDK is about to show of an MCP server's answer."""
+
+    async def judge(data: ToolOutputGuardrailData) -> ToolGuardrailFunctionOutput:
+        context, output = data.context, data.output
+        if not guard.covers(context.tool_name):
+            return ToolGuardrailFunctionOutput.allow()
+        described = Outcome(
+            context.tool_name, _parsed(context.tool_arguments), None, None, session(context), context.tool_call_id
+        )
+        # Of answers the SDK makes parts, or JSON: other text is its own, on an exception.
+        raised = isinstance(output, str) and not isinstance(_parsed(output), dict)
+        outcome = guard.error_text(described, output) if raised else described._replace(result=_said(output))
+        judgement = None if outcome is None else await guard.judge_async(outcome)
+        if judgement is None or judgement.action == "replace":
+            return _reported(judgement, guard)
+        texts = _texts_in(output)
+        shown = [str(await judgement.shown_async(text)) for text in texts]
+        if judgement.line and len(texts) == len(_parts(output)):
+            shown = [*shown[:-1], appended(shown[-1] if shown else "", judgement.line)]
+        if shown == texts:
+            return _reported(judgement, guard)
+        return ToolGuardrailFunctionOutput.reject_content("\n".join(shown), judgement.as_dict())
+
+    return ToolOutputGuardrail(judge, name="agentguard")
+
+
+def _parts(output: Any) -> list[Any]:
+    return output if isinstance(output, list) else [output]
+
+
+def _texts_in(output: Any) -> list[str]:
+    said = [part.get("text") if isinstance(part, dict) else part for part in _parts(output)]
+    return [text for text in said if isinstance(text, str)]
+
+
+def _said(output: Any) -> Any:
+    """The value to judge: the texts of parts that are texts, and other parts as they are."""
+    said = [part["text"] if isinstance(part, dict) and "text" in part else part for part in _parts(output)]
+    return said[0] if len(said) == 1 else said
 
 
 def _is_agent(tool: FunctionTool) -> bool:

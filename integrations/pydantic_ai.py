@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, is_dataclass, replace
 from functools import wraps
 from inspect import iscoroutinefunction
 from time import perf_counter
 from typing import Any
 
+from agentguard.content._results import text_of
 from agentguard.guard import Guard, Judgement, Outcome
+from agentguard.guard._exceptions import texts_of
 from agentguard.guard._guard import Attempt, CallGuard
 from agentguard.guard._wording import appended
 from agentguard.integrations._extras import needs
@@ -20,7 +22,7 @@ try:
     from pydantic_ai import RunContext, ToolDefinition
     from pydantic_ai.capabilities import AbstractCapability, CapabilityOrdering, Instrumentation
     from pydantic_ai.exceptions import ModelRetry, SkipToolExecution, ToolFailed
-    from pydantic_ai.messages import ToolCallPart, ToolReturn
+    from pydantic_ai.messages import BinaryContent, ToolCallPart, ToolReturn
     from pydantic_ai.toolsets import AbstractToolset, ToolsetTool, WrapperToolset
 except ImportError as error:
     raise needs("pydantic_ai", error) from error
@@ -58,8 +60,9 @@ class GuardCapability(AbstractCapability[Any]):
     A flagged result is handed on as it is, with a line beside it (``ToolReturn.content``) that the model reads after
     the results of the turn; a reported failure has it in its message. A blocked result is reported by ``ToolFailed``:
     the model reads a notice, as a failed call. A verdict on what is handed on is in the ``metadata`` of the
-    ``ToolReturnPart``, which the model does not see. Neither ``metadata`` nor ``content`` of the tool's own
-    ``ToolReturn`` is judged.
+    ``ToolReturnPart``, which the model does not see. The profile's content rules alone judge what else the model may
+    read: ``content`` beside the value of a ``ToolReturn``, texts in files and addresses there too, what another
+    capability made of the value, and the text of an exception. ``metadata`` is not judged.
 
     Args:
         guard: the guard, or an engine for a guard with the default rules.
@@ -117,27 +120,34 @@ class GuardCapability(AbstractCapability[Any]):
             try:
                 returned = await handler(args)
             except SkipToolExecution as skipped:
-                return _raiser(skipped), described._replace(result=_value_of(skipped.result))
+                shown = skipped.result
+                return _raiser(skipped), described._replace(result=_value_of(shown), beside=_beside(shown))
             except Exception as error:
                 run = runs[-1] if runs else None
                 # The framework has put what the tool raised into an exception of its own. Any other is another
                 # capability's, or the framework's word: a time limit that ran out, say.
                 reported = None if run is None else run.reported
                 if run is None or reported is None or not (reported is error or reported is error.__cause__):
-                    raise
+                    if not _parts_of(error):
+                        raise
+                    return _raiser(error), self._guard.error_text(described, texts_of(error))
                 message, took = reported.message, run.milliseconds
                 return _raiser(error), described._replace(result=message, execution_time_ms=took, is_error=True)
             finally:
                 _runs.reset(token)
             last = runs[-1] if runs else None
+            value, more = _value_of(returned), _beside(returned)
             if last is None:  # another capability answered
-                return (lambda: returned), described._replace(result=_value_of(returned))
+                return (lambda: returned), described._replace(result=value, beside=more)
             if not last.finished:  # the tool raised, and another capability made an answer of it
-                return (lambda: returned), None
-            took = last.milliseconds
-            return (lambda: returned), described._replace(result=_value_of(last.result), execution_time_ms=took)
+                outcome = self._guard.error_text(described, value)
+                return (lambda: returned), None if outcome is None else outcome._replace(beside=more)
+            own, took = _value_of(last.result), last.milliseconds
+            if value is not own:  # it is what another capability made of it that is shown
+                more = [value, *(more or ())]
+            return (lambda: returned), described._replace(result=own, execution_time_ms=took, beside=more)
 
-        give, judgement = await self._guard.settle_async(attempt)
+        give, judgement = await self._guard.settle_async(attempt, described)
         if judgement is None or (judgement.action == "pass" and not judgement.redact):
             return give()
         if judgement.action != "replace":
@@ -227,6 +237,27 @@ def _value_of(returned: Any) -> Any:
     return returned.return_value if isinstance(returned, ToolReturn) else returned
 
 
+def _beside(returned: Any) -> list[str] | None:
+    """The texts of what a tool says to the model beside its value; None where it says nothing."""
+    content = returned.content if isinstance(returned, ToolReturn) else None
+    items = [content] if isinstance(content, str) else content or ()
+    return [text for item in items for text in _texts_of(item)] or None
+
+
+def _texts_of(item: Any) -> list[str]:
+    """What a part of a prompt says: its text, its texts in JSON, its address, or its bytes where they are text."""
+    if isinstance(item, str):
+        return [item]
+    if isinstance(item, BinaryContent):
+        try:
+            return [item.data.decode()]
+        except UnicodeDecodeError:
+            return []  # a picture, a sound
+    fields = vars(item) if is_dataclass(item) else {}
+    said = [value for name, value in fields.items() if name in ("content", "url", "value")]
+    return [text_of(value) for value in said if isinstance(value, (str, dict, list))]
+
+
 async def _handed_on(give: Callable[[], Any], judgement: Judgement) -> Any:
     """Hand on a tool's result, by return or by exception, with its verdict and the line for the model."""
     try:
@@ -246,26 +277,42 @@ def _tell(error: Exception, judgement: Judgement) -> None:
         shown = judgement.shown(text)
         return appended(shown, judgement.line) if judgement.line else str(shown)
 
-    for name in ("tool_failed", "tool_retry"):  # the messages in the framework's own exceptions
-        part: Any = getattr(error, name, None)
-        if isinstance(getattr(part, "content", None), str):
+    for name, part in _parts_of(error).items():
+        if isinstance(part, str):
+            setattr(error, name, told(part))
+        elif isinstance(part.content, str):
             setattr(error, name, replace(part, content=told(part.content)))
-    if isinstance(error, (ToolFailed, ModelRetry)):
-        error.message = told(error.message)
+
+
+def _parts_of(error: Exception) -> dict[str, Any]:
+    """What an exception of the framework's own has for the model, by attribute: a text, or a message with one."""
+    names = ("message",) if isinstance(error, (ToolFailed, ModelRetry)) else ("tool_failed", "tool_retry")
+    return {name: getattr(error, name) for name in names if hasattr(error, name)}
 
 
 async def _annotated(returned: Any, judgement: Judgement) -> ToolReturn[Any]:
     """The result with its verdict; metadata that is no dict is its application's own and stays as it is."""
     made = returned if isinstance(returned, ToolReturn) else ToolReturn(returned)
     if judgement.redact:
-        value, content = await judgement.shown_async(made.return_value), await judgement.shown_async(made.content)
-        made = replace(made, return_value=value, content=content)
+        content: Any = made.content
+        if content is not None and not isinstance(content, str):
+            content = [await _redacted(item, judgement) for item in content]
+        elif content is not None:
+            content = await judgement.shown_async(content)
+        made = replace(made, return_value=await judgement.shown_async(made.return_value), content=content)
     if judgement.line:
         beside = [made.content] if isinstance(made.content, str) else list(made.content or ())
         made = replace(made, content=[*beside, judgement.line])
     if made.metadata is not None and not isinstance(made.metadata, dict):
         return made
     return replace(made, metadata={**(made.metadata or {}), _KEY: judgement.as_dict()})
+
+
+async def _redacted(item: Any, judgement: Judgement) -> Any:
+    """A part of a prompt with placeholders, as text; one with nothing to redact as it is."""
+    texts = _texts_of(item)
+    shown = [await judgement.shown_async(text) for text in texts]
+    return item if shown == texts else "\n".join(map(str, shown))
 
 
 def _raiser(error: Exception) -> Callable[[], Any]:

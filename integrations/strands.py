@@ -13,6 +13,7 @@ from typing import Any
 
 from agentguard.errors import ResultBlocked
 from agentguard.guard import Guard, Judgement, Outcome
+from agentguard.guard._exceptions import is_signal
 from agentguard.guard._guard import CallGuard, apart
 from agentguard.integrations._extras import needs
 from agentguard.integrations._latency import stopwatch
@@ -41,9 +42,9 @@ class GuardHooks(HookProvider):
     """Judges what the tools of an agent return, before the model or any other hook sees it.
 
     A flagged result has one more text after its content, a blocked one is an error result with a notice as its only
-    content. A tool that raised is not judged, nor is structured output; a failure that the tool reports itself is
-    judged as one. What a tool streams before it returns is not held back, and an answer that a middleware gives in a
-    tool's place is taken for the tool's own.
+    content. Of a tool that raised, what the model reads is judged by the profile's content rules alone; structured
+    output is not judged, and a failure that the tool reports itself is judged as one. What a tool streams before it
+    returns is not held back, and an answer that a middleware gives in a tool's place is taken for the tool's own.
 
     Args:
         guard: the guard, or an engine for a guard with the default rules.
@@ -78,14 +79,19 @@ class GuardHooks(HookProvider):
         if call.raised is not None and event.exception is call.raised:
             raise call.raised
         tool, selected = event.tool_use["name"], event.selected_tool
-        answered = event.exception is None and event.cancel_message is None and selected is not None
-        if not answered or getattr(selected, "tool_type", "") == "structured_output" or not self._guard.covers(tool):
+        is_call = event.cancel_message is None and selected is not None
+        if not is_call or getattr(selected, "tool_type", "") == "structured_output" or not self._guard.covers(tool):
             return
         if took is not None and event.duration is not None:
             took = min(took, event.duration * 1000.0)  # of which the one may hold a wait for a thread, or for a turn
         result, failed = _value_of(event.result["content"]), event.result["status"] == "error"
         args, session, call_id = event.tool_use["input"], self._session(event), event.tool_use["toolUseId"]
         outcome = Outcome(tool, args, result, took, session, call_id, failed)
+        if event.exception is not None:  # the result is Strands' own text on it
+            text = None if is_signal(event.exception) else self._guard.error_text(outcome, result)
+            if text is None:
+                return
+            outcome = text
         judgement = await self._guard.judge_async(outcome)
         again = self._guard.again(outcome, judgement, call.made)
         if again:

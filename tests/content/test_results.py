@@ -42,6 +42,15 @@ def test_what_is_clean_stays_as_it_is() -> None:
     assert all(not found.findings for found in found_in(value, KINDS).values())
 
 
+@given(st.text(min_size=1), st.text())
+def test_a_name_that_is_there_twice_in_a_json_text_hides_nothing(name: str, value: str) -> None:
+    key = json.dumps(name)
+    hidden = f'{{{key}: ["mail ada@example.org"], {key}: {json.dumps(value)}}}'
+    assert json.loads(hidden) == {name: value}
+
+    assert "ada@example.org" not in redacted(hidden, ["pii"])
+
+
 def test_the_same_value_has_the_same_placeholder() -> None:
     made = redacted({"from": MAIL, "to": ["bob@example.org", MAIL]}, ["pii"])
     assert made == {"from": "<EMAIL_1>", "to": ["<EMAIL_2>", "<EMAIL_1>"]}

@@ -191,9 +191,28 @@ def _json(text: str) -> Any:
     if text.lstrip()[:1] not in ("{", "["):
         return None
     try:
-        return json.loads(text)
+        return unambiguous(text)
     except (ValueError, RecursionError):
         return None
+
+
+def unambiguous(text: str) -> Any:
+    """Read JSON in which every name is there once: of one that is there twice, only the last would be read.
+
+    Raises:
+        ValueError: for other text.
+
+    >>> unambiguous('{"a": 1}')
+    {'a': 1}
+    """
+    return json.loads(text, object_pairs_hook=_each_once)
+
+
+def _each_once(fields: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(fields)
+    if len(made) < len(fields):
+        raise ValueError("a name is there twice")
+    return made
 
 
 def _refuse_others(value: Any) -> None:

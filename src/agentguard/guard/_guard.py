@@ -1,6 +1,6 @@
 """The guard: a policy, what it makes of a verdict, and calls that are made again.
 
-Whoever sees a call gathers what it knows of it (``Outcome``), asks ``ToolGuard.judge`` and acts on the ``Judgement``.
+Whoever sees a call gathers what it knows of it (``Outcome``), asks ``Guard.judge`` and acts on the ``Judgement``.
 No framework is imported here.
 """
 
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeVar, cast
 from agentguard.content._findings import Kind
 from agentguard.content._results import redacted
 from agentguard.errors import ConfigurationError, ResultBlocked
+from agentguard.guard._exceptions import is_signal, put_into, texts_of
 from agentguard.guard._read_back import FindCall, Interrupted, calls_of, read_back, read_back_async
 from agentguard.guard._wording import (
     FLAG_TEXT,
@@ -100,7 +101,7 @@ def _fields_of(value: Any) -> list[Any]:
 #: the model too; ask a person; or put a notice in its place. The later ones are the graver.
 Action = Literal["pass", "observe", "annotate", "review", "replace"]
 ACTIONS: Final = get_args(Action)
-VERDICTS: Final = (None, *get_args(Verdict))
+VERDICTS: Final = ("unguarded", "accept", "error", "flag", "block")  # the graver one last
 #: What to do with a flagged result.
 OnFlag = Literal["annotate", "observe", "review", "block"]
 #: What to do with a blocked result.
@@ -122,7 +123,11 @@ class Outcome(NamedTuple):
         is_error: the framework's own flag that the tool ran and failed. What a framework makes up itself (an unknown
             tool, bad arguments) is no answer of the tool, and no outcome.
         learn: False judges the call and leaves everything that was learned as it is.
-        readings: what other calls have said of this one, as its profile asks for (see ``ToolGuard.read_back``).
+        readings: what other calls have said of this one, as its profile asks for (see ``Guard.read_back``).
+        beside: further parts of the answer that the framework may show the model. They are judged by the profile's
+            content rules alone, and the graver verdict stands; None where there are none.
+        content_alone: the result is no result of the tool but a text that stands in its place, such as an exception's:
+            it, too, is judged by the content rules alone, and nothing is learned.
     """
 
     tool: str
@@ -134,6 +139,8 @@ class Outcome(NamedTuple):
     is_error: bool = False
     learn: bool = True
     readings: tuple[Reading, ...] = ()
+    beside: Any = None
+    content_alone: bool = False
 
 
 class Judgement(NamedTuple):
@@ -344,6 +351,60 @@ class Guard:
         """The tool is guarded."""
         return self.tools is None or tool in self.tools
 
+    def searches(self, tool: str) -> bool:
+        """The tool is guarded, and its profile has content rules, or cannot be read, which judging it will say."""
+        try:
+            return self.covers(tool) and bool(self.engine.profile_of(tool).content)
+        except Exception:  # of an engine that is out of order
+            return True
+
+    def error_text(self, outcome: Outcome, text: Any) -> Outcome | None:
+        """The outcome to be judged where the text of a tool's exception reaches the model in the result's place.
+
+        Args:
+            outcome: describes the call.
+            text: what the model is to read, or a JSON-like value that holds it.
+
+        Returns:
+            None where the profile of the tool has no content rules: there is nothing to judge the text by.
+        """
+        if not self.searches(outcome.tool):
+            return None
+        return outcome._replace(result=text, execution_time_ms=None, is_error=True, content_alone=True)
+
+    def exception(self, described: Outcome, error: Exception) -> Judgement | None:
+        """Judge the text of an exception that goes on to whoever makes a message for the model of it. Never raises.
+
+        Placeholders and the line for the model are put into the exception itself.
+
+        Args:
+            described: the call.
+            error: what the tool raised.
+
+        Returns:
+            The judgement by which the text is withheld, with action ``replace``; None where the exception may go on.
+        """
+        outcome = None if is_signal(error) else self.error_text(described, texts_of(error))
+        return None if outcome is None else self._on_exception(error, self.judge(outcome))
+
+    async def exception_async(self, described: Outcome, error: Exception) -> Judgement | None:
+        """``exception``, of large texts in a thread."""
+        outcome = None if is_signal(error) else self.error_text(described, texts_of(error))
+        return None if outcome is None else self._on_exception(error, await self.judge_async(outcome))
+
+    def _on_exception(self, error: Exception, judgement: Judgement) -> Judgement | None:
+        if judgement.action == "replace":
+            return judgement
+        result = judgement.result
+        if judgement.action == "review" and result is not None:  # nobody can be asked about what is no message yet
+            line = flag_line(self.flag_text, result.tool, judgement.hazard, result.posterior)
+            judgement = judgement._replace(line=line)
+        if put_into(error, judgement):
+            return None
+        happened = f"What {'the tool' if judgement.result is None else repr(judgement.result.tool)} raised was withheld"
+        notice = notice_of(f"{happened}: it holds {' and '.join(judgement.redact)} that could not be removed.")
+        return Judgement("replace", None, notice)
+
     def read_back(self, outcome: Outcome, find: FindCall) -> Outcome:
         """The outcome with what other calls say of it, where its profile declares ``confirm`` or ``against``.
 
@@ -354,7 +415,7 @@ class Guard:
             outcome: the call.
             find: finds what calls a tool, by its name.
         """
-        if outcome.readings or not self.covers(outcome.tool):
+        if outcome.readings or outcome.content_alone or not self.covers(outcome.tool):
             return outcome
         try:
             readings = read_back(self.engine, ToolCall(*outcome[:7]), find)
@@ -365,7 +426,7 @@ class Guard:
 
     async def read_back_async(self, outcome: Outcome, find: FindCall) -> Outcome:
         """``read_back`` for calls that are awaited; that its task is cancelled is raised again, too."""
-        if outcome.readings or not self.covers(outcome.tool):
+        if outcome.readings or outcome.content_alone or not self.covers(outcome.tool):
             return outcome
         try:
             readings = await read_back_async(self.engine, ToolCall(*outcome[:7]), find)
@@ -378,19 +439,32 @@ class Guard:
         """Judge a result and say what to do with it. Never raises; the guard's own failure follows its rules."""
         if not self.covers(outcome.tool):
             return Judgement("pass", None, "")
-        return self._tell(outcome, self._judged(outcome))
+        return self._tell(outcome, self._with_beside(outcome))
 
     async def judge_async(self, outcome: Outcome) -> Judgement:
         """``judge``, of a large result in a thread: the event loop goes on meanwhile."""
         if not self.covers(outcome.tool):
             return Judgement("pass", None, "")
-        return self._tell(outcome, await apart(self._judged, outcome, about=(outcome.args, outcome.result)))
+        about = outcome.args, outcome.result, outcome.beside
+        return self._tell(outcome, await apart(self._with_beside, outcome, about=about))
+
+    def _with_beside(self, outcome: Outcome) -> Judgement:
+        judgement = self._judged(outcome)
+        if outcome.beside is None or not self.searches(outcome.tool):
+            return judgement
+        # A name of its own: a label on the call is about its result.
+        name = None if outcome.call_id is None else f"{outcome.call_id}#beside"
+        text = outcome._replace(result=outcome.beside, call_id=name, readings=(), content_alone=True)
+        own = self._judged(text, where="beside its result: ")
+        return _graver(
+            judgement._replace(redact=(*judgement.redact, *set(own.redact).difference(judgement.redact))), own
+        )
 
     def judge_with_artifact(self, outcome: Outcome, artifact: Any) -> Judgement:
         """Judge a result and, where the rules say so, its artifact; the worse of the two stands. Never raises."""
         if not self.covers(outcome.tool):
             return Judgement("pass", None, "")
-        judgement = self._judged(outcome)
+        judgement = self._with_beside(outcome)
         return self._tell(outcome, judgement if artifact is None else self._with_artifact(judgement, outcome, artifact))
 
     def _with_artifact(self, judgement: Judgement, outcome: Outcome, artifact: Any) -> Judgement:
@@ -398,14 +472,10 @@ class Guard:
             return judgement._replace(artifact="not judged")
         # A call of its own: what a tool hands to the application says nothing of what it tells the model, and a
         # profile that declares the result must not be held against the artifact. Its time is the result's.
-        own = self._judged(outcome._replace(result=artifact, execution_time_ms=None, readings=()), of_artifact=True)
+        artifact_alone = outcome._replace(result=artifact, execution_time_ms=None, readings=())
+        own = self._judged(artifact_alone, name=artifact_of(outcome.tool), where="in its artifact: ")
         judgement = judgement._replace(artifact="judged", redact_artifact=own.redact)
-        if _gravity(own) <= _gravity(judgement):
-            return judgement
-        return judgement._replace(
-            action=own.action, result=own.result, notice=own.notice, line=own.line, hazard=own.hazard,
-            of_artifact=True,
-        )  # fmt: skip
+        return _graver(judgement, own._replace(of_artifact=True))
 
     def _tell(self, outcome: Outcome, judgement: Judgement) -> Judgement:
         if self.on_judgement is not None:
@@ -425,18 +495,25 @@ class Guard:
         """
         if not self.covers(outcome.tool):
             return Judgement("pass", None, "")
-        return self._judged(outcome, content_alone=True)
+        return self._judged(outcome._replace(content_alone=True))
 
-    def _judged(self, outcome: Outcome, *, of_artifact: bool = False, content_alone: bool = False) -> Judgement:
+    def _judged(self, outcome: Outcome, name: str | None = None, where: str = "") -> Judgement:
+        """Judge a result, and nothing beside it.
+
+        Args:
+            outcome: the call.
+            name: the name under which it is judged; None: the tool's.
+            where: what is judged, for a reader of the hazard; "" for the result.
+        """
         tool = outcome.tool
         try:
-            if content_alone:
+            if outcome.content_alone:
                 verdict = self.engine.judge_content(
-                    tool, outcome.result, session_id=outcome.session_id, call_id=outcome.call_id
+                    name or tool, outcome.result, session_id=outcome.session_id, call_id=outcome.call_id
                 )
             else:
                 verdict = self.engine.verify(
-                    artifact_of(tool) if of_artifact else tool,
+                    name or tool,
                     args=outcome.args,
                     result=outcome.result,
                     execution_time_ms=outcome.execution_time_ms,
@@ -458,7 +535,7 @@ class Guard:
         redact = () if self.shadow else verdict.redact
         if verdict.verdict == "accept":
             return Judgement(action, verdict, "", redact, readings=outcome.readings)
-        hazard = f"{'in its artifact: ' if of_artifact else ''}{hazard_of(verdict, outcome.result)}"
+        hazard = f"{where}{hazard_of(verdict, outcome.result)}"
         notice = self._notice(outcome, verdict, hazard) if action == "replace" else ""
         line = ""
         if action == "annotate":
@@ -495,7 +572,7 @@ class Guard:
         A blocked one is, and where its profile has ``retry`` one that reports an error. The guard's own failure is no
         reason, to judge or to read back: another call would not mend that.
         """
-        if judgement.result is None or self.shadow or _is_unread(judgement.readings):
+        if judgement.result is None or self.shadow or outcome.content_alone or _is_unread(judgement.readings):
             return False
         failed = judgement.action == "replace" or self._reports_error(outcome)
         return failed and self.may_retry(outcome.tool, attempts, judgement.asked)
@@ -530,9 +607,21 @@ def _is_unread(readings: Collection[Reading]) -> bool:
 
 
 def _gravity(judgement: Judgement) -> tuple[int, int]:
-    """The gravity of a judgement: by its action, then, since shadow mode takes none, by its verdict."""
-    verdict = None if judgement.result is None else judgement.result.verdict
-    return ACTIONS.index(judgement.action), VERDICTS.index(verdict)
+    """The gravity of a judgement: by its action, then, since shadow mode takes none, by its verdict.
+
+    A failure of the guard is graver than an acceptance, which would deny it.
+    """
+    return ACTIONS.index(judgement.action), VERDICTS.index(judgement.verdict)
+
+
+def _graver(judgement: Judgement, own: Judgement) -> Judgement:
+    """The judgement on an answer, where one of its parts has one of its own: the graver of the two stands."""
+    if _gravity(own) <= _gravity(judgement):
+        return judgement
+    return judgement._replace(
+        action=own.action, result=own.result, notice=own.notice, line=own.line, hazard=own.hazard,
+        of_artifact=own.of_artifact,
+    )  # fmt: skip
 
 
 def artifact_of(tool: str) -> str:
@@ -559,21 +648,43 @@ class CallGuard(Guard):
         """``judge``, of a large result in a thread; ``on_judgement`` is called in the caller's own."""
         return await super().judge_async(await self.read_back_async(outcome, self.find))
 
-    def settle(self, attempt: Callable[[], Attempt[Shown]]) -> tuple[Shown, Judgement | None]:
-        """Make a call, again where the policy allows it, and judge each result; the last one counts."""
+    def settle(self, attempt: Callable[[], Attempt[Shown]], described: Outcome) -> tuple[Shown, Judgement | None]:
+        """Make a call, again where the policy allows it, and judge each result; the last one counts.
+
+        What the call raises goes through, unless its text is to be withheld: then None is shown, and the action of the
+        judgement is ``replace``.
+
+        Args:
+            attempt: makes the call.
+            described: the call, for the judgement on what it raises.
+        """
         attempts = 0
         while True:
-            shown, outcome = attempt()
+            try:
+                shown, outcome = attempt()
+            except Exception as error:
+                withheld = self.exception(described, error)
+                if withheld is None:
+                    raise
+                return cast(Shown, None), withheld
             attempts += 1
             judgement = None if outcome is None else self.judge(outcome)
             if not self.again(outcome, judgement, attempts):
                 return shown, judgement
 
-    async def settle_async(self, attempt: Callable[[], Awaitable[Attempt[Shown]]]) -> tuple[Shown, Judgement | None]:
+    async def settle_async(
+        self, attempt: Callable[[], Awaitable[Attempt[Shown]]], described: Outcome
+    ) -> tuple[Shown, Judgement | None]:
         """As ``settle``, for calls that are awaited."""
         attempts = 0
         while True:
-            shown, outcome = await attempt()
+            try:
+                shown, outcome = await attempt()
+            except Exception as error:
+                withheld = await self.exception_async(described, error)
+                if withheld is None:
+                    raise
+                return cast(Shown, None), withheld
             attempts += 1
             judgement = None if outcome is None else await self.judge_async(outcome)
             if not self.again(outcome, judgement, attempts):

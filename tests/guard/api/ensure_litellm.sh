@@ -5,7 +5,11 @@
 # With --where it only tells what is there: the environment's folder.
 set -euo pipefail
 
-version=1.106.2
+version=1.110.2
+# The extra of this one names a package that is not on PyPI: the proxy's dependencies are those of the last that can be
+# installed by it, with the one that came since.
+extra=1.108.7
+since=semver
 environment=${XDG_CACHE_HOME:-$HOME/.cache}/agentguard/litellm-$version
 
 if [ -f "$environment/ready" ]; then
@@ -19,7 +23,8 @@ log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 rm -rf "$environment"
 mkdir -p "$(dirname "$environment")"
-if { "${PYTHON:-python3}" -m venv "$environment" && "$environment/bin/pip" install -q "litellm[proxy]==$version"; } > "$log" 2>&1; then
+if { "${PYTHON:-python3}" -m venv "$environment" && "$environment/bin/pip" install -q "litellm[proxy]==$extra" &&
+  "$environment/bin/pip" install -q "litellm==$version" "$since"; } > "$log" 2>&1; then
   touch "$environment/ready"
   exit 0
 fi

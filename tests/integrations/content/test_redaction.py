@@ -13,6 +13,7 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.prebuilt import ToolNode
 
 from agentguard.guard import Guard, Outcome
+from agentguard.integrations._messages import without
 from agentguard.integrations.functions import guarded
 from agentguard.integrations.langchain import ToolGuardMiddleware
 from agentguard.integrations.langgraph import GuardedToolNode, GuardNode, GuardState
@@ -268,3 +269,11 @@ async def test_pydantic_ai(engine: VerificationEngine) -> None:
         assert part.content == SHOWN
         assert part.metadata["agentguard"]["redacted"] == ["pii"]
         assert ADDRESS not in str(result.all_messages())
+
+
+@pytest.mark.parametrize("as_block", [True, False])
+def test_a_name_that_is_there_twice_in_a_block_of_json_hides_nothing(as_block: bool) -> None:
+    hidden = f'{{"mail": "{ADDRESS}", "mail": "none"}}'
+    content: Any = [{"type": "text", "text": hidden}] if as_block else hidden
+
+    assert ADDRESS not in str(without(content, ["pii"]))

@@ -1,6 +1,5 @@
 """What is guarded and what is not: copies, hand-made tools, agents as tools, other people's guardrails."""
 
-import logging
 from typing import Any
 
 import pytest
@@ -114,13 +113,6 @@ async def test_a_tool_that_is_only_watched_can_be_guarded_on_top(engine: Verific
     twice = guard_tool(guard_tool(lookup, Guard(engine, shadow=True)), engine)
     result = await run(Agent("a", tools=[twice]), ("lookup", {"key": 1}))
     assert "was blocked" in output_of(result)
-
-
-def test_mcp_servers_are_warned_of(engine: VerificationEngine, caplog: pytest.LogCaptureFixture) -> None:
-    server: Any = object()
-    with caplog.at_level(logging.WARNING, "agentguard"):
-        guard_agent(Agent("a", mcp_servers=[server]), engine)
-    assert "1 MCP servers of agent 'a' are not guarded" in caplog.text
 
 
 @pytest.mark.parametrize("options", [{"on_flag": "review"}, {"on_block": "end"}])

@@ -30,6 +30,7 @@ PATH: Final = "/beta/litellm_basic_guardrail_api"
 #: Characters of a conversation's texts that are looked through for content. A judgement: more than models take, and to
 #: look through them takes about a second.
 MOST_SEARCHED: Final = 1 << 20
+_MEDIA: Final = frozenset({"image", "image_url", "input_audio", "input_image"})
 MOST_KEPT: Final = 10_000  # judgements of results that may come again, some hundred bytes each
 
 
@@ -158,6 +159,7 @@ class Guardrail:
             Outcome(
                 result.tool, result.args, "\n".join(slots) if slots else result.content,
                 session_id=trace, call_id=result.call_id, learn=result.is_new,
+                beside=[rest for rest in _rests(result.content) if rest] or None if slots else None,
             )
         )  # fmt: skip
         if judgement.result is not None:  # else the guard failed, and may not the next time
@@ -226,6 +228,18 @@ def _slots(content: Any) -> list[str]:
     return [part["text"] for part in _list(content) if isinstance(part, dict) and isinstance(part.get("text"), str)]
 
 
+def _rests(content: Any) -> list[Any]:
+    """What the parts of a message's content say beside their texts; nothing for pictures and sounds."""
+    return [_rest(part) if isinstance(part, dict) else part for part in _list(content)]
+
+
+def _rest(part: dict[str, Any]) -> dict[str, Any]:
+    if part.get("type") in _MEDIA:
+        return {}
+    own = {"type", "text"} if isinstance(part.get("text"), str) else {"type"}
+    return {key: value for key, value in part.items() if key not in own}
+
+
 def _filled(row: dict[str, Any], slots: Sequence[str]) -> dict[str, Any]:
     """A message with other texts in the same places."""
     content, left = row.get("content"), iter(slots)
@@ -241,6 +255,13 @@ def _filled(row: dict[str, Any], slots: Sequence[str]) -> dict[str, Any]:
 def _shown(content: Any, judgement: Judgement) -> Any:
     """A result's content without what is to be redacted, and with the line after it."""
     slots = [str(judgement.shown(text)) for text in _slots(content)]
+    if judgement.redact and isinstance(content, list):
+        rests = judgement.shown(_rests(content))
+        if not isinstance(rests, list):  # a sentence that it is withheld
+            return rests
+        content = [
+            {**part, **rest} if isinstance(part, dict) else rest for part, rest in zip(content, rests, strict=True)
+        ]
     if not judgement.line:
         return _filled({"content": content}, slots)["content"]
     if not slots:  # pictures alone; anything else is no content that a model reads
@@ -250,10 +271,11 @@ def _shown(content: Any, judgement: Judgement) -> Any:
 
 
 def _alike(messages: Sequence[Mapping[str, Any]], rows: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether each message has its texts in the same places as before."""
+    """Whether each message has its texts in the same places as before, and the same beside them."""
     return all(
         isinstance(before.get("content"), str) == isinstance(after.get("content"), str)
         and len(_slots(before.get("content"))) == len(_slots(after.get("content")))
+        and _rests(before.get("content")) == _rests(after.get("content"))
         for before, after in zip(messages, rows, strict=True)
     )
 
