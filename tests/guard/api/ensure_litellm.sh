@@ -6,7 +6,7 @@
 set -euo pipefail
 
 version=1.110.2
-# The extra of this one names a package that is not on PyPI: the proxy's dependencies are those of the last that can be
+# The extra of this one asks for litellm-proxy, which pip does not find: the proxy's dependencies are those of the last that can be
 # installed by it, with the one that came since.
 extra=1.108.7
 since=semver
