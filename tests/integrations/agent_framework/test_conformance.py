@@ -1,0 +1,37 @@
+"""The middleware of the Microsoft Agent Framework, held to the promises of integrations."""
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from agent_framework import Content, tool
+
+from agentguard.integrations.agent_framework import GuardMiddleware
+from agentguard.testing import IntegrationConformance
+
+from ..answers import Note
+from .scripted import results_of
+
+
+class TestGuardMiddleware(IntegrationConformance):
+    """Microsoft Agent Framework, `GuardMiddleware`."""
+
+    kinds = ("async",)
+    cannot: ClassVar[Any] = {
+        "judged, redacted, open, closed, shadow: exception": "what a tool raised is not judged yet",
+    }
+
+    def forms(self) -> Any:
+        return {
+            **super().forms(), "model": lambda text: Note(note=text), "content": Content.from_text,
+            "contents": lambda text: [Content.from_text("found"), Content.from_text(text)], "exception": RuntimeError,
+        }  # fmt: skip
+
+    async def reads(self, engine: Any, tools: Sequence[Any], kind: str, **policy: Any) -> list[str]:
+        @tool
+        def lookup(number: int) -> Any:
+            """Look up."""
+            return tools[number]()
+
+        guard = [] if engine is None else [GuardMiddleware(engine, **policy)]
+        calls = [("lookup", {"number": n}) for n in range(len(tools))]
+        return [str(each.to_dict(exclude={"id"})) for each in await results_of([lookup], *guard, calls=calls)]

@@ -1,0 +1,30 @@
+"""The hooks of CrewAI, held to the promises of integrations."""
+
+from collections.abc import Sequence
+from contextlib import nullcontext
+from typing import Any
+
+from crewai.tools import tool
+
+from agentguard.integrations.crewai import guard_crew
+from agentguard.testing import IntegrationConformance
+
+from ..answers import Note
+from .scripted import crew_of, run
+
+
+class TestGuardCrew(IntegrationConformance):
+    """CrewAI, `guard_crew`."""
+
+    def forms(self) -> Any:
+        return {**super().forms(), "model": lambda text: Note(note=text), "exception": RuntimeError}
+
+    async def reads(self, engine: Any, tools: Sequence[Any], kind: str, **policy: Any) -> list[str]:
+        @tool("lookup")
+        def lookup(number: int) -> Any:
+            """Look up."""
+            return tools[number]()
+
+        crew = crew_of([lookup], kind, calls=[("lookup", {"number": n}) for n in range(len(tools))])
+        with nullcontext() if engine is None else guard_crew(engine, crew, **policy):
+            return await run(crew, kind)

@@ -1,0 +1,60 @@
+"""The capability of pydantic-ai, held to the promises of integrations."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from pydantic_ai import Agent, ModelResponse, ModelRetry, TextPart, ToolCallPart, ToolReturn
+from pydantic_ai.exceptions import CallDeferred, ToolFailed
+from pydantic_ai.messages import ModelRequest, RetryPromptPart, ToolReturnPart
+from pydantic_ai.models.function import FunctionModel
+
+from agentguard.integrations.pydantic_ai import GuardCapability
+from agentguard.testing import IntegrationConformance
+
+from ..answers import Note
+
+
+def _defer() -> Any:
+    raise CallDeferred
+
+
+class TestGuardCapability(IntegrationConformance):
+    """pydantic-ai, `GuardCapability`."""
+
+    cannot: ClassVar[Any] = {
+        "judged, redacted, shadow: content, contents": "the content beside a return value is not judged yet",
+        "redacted: model": "a value that is no text, dict or list is withheld as a whole",
+    }
+    controls: ClassVar[Any] = {**IntegrationConformance.controls, "deferred": _defer}
+
+    def forms(self) -> Any:
+        return {
+            **super().forms(), "model": lambda text: Note(note=text), "return value": ToolReturn,
+            "content": lambda text: ToolReturn("found", content=text),
+            "contents": lambda text: ToolReturn("found", content=["as of today", text]),
+            "failure": ToolFailed, "retry": ModelRetry,
+        }  # fmt: skip
+
+    async def reads(self, engine: Any, tools: Sequence[Any], kind: str, **policy: Any) -> list[str]:
+        def model(messages: Any, info: Any) -> ModelResponse:
+            if len(messages) > 1:
+                return ModelResponse([TextPart("done")])
+            return ModelResponse([ToolCallPart("lookup", {"number": n}) for n in range(len(tools))])
+
+        agent = Agent(FunctionModel(model), capabilities=[] if engine is None else [GuardCapability(engine, **policy)])
+
+        @agent.tool_plain
+        def lookup(number: int) -> Any:
+            return tools[number]()
+
+        result = await (asyncio.to_thread(agent.run_sync, "go") if kind == "sync" else agent.run("go"))
+        _, *requests = [message for message in result.all_messages() if isinstance(message, ModelRequest)]
+        return [_said(part) for request in requests for part in request.parts]
+
+
+def _said(part: Any) -> str:
+    """What the model is told."""
+    if isinstance(part, ToolReturnPart):
+        return part.model_response_str()
+    return part.model_response() if isinstance(part, RetryPromptPart) else str(part.content)

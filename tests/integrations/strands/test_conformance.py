@@ -1,0 +1,44 @@
+"""The hooks of Strands agents, held to the promises of integrations."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from strands import tool
+
+from agentguard.integrations.strands import GuardHooks
+from agentguard.testing import IntegrationConformance
+
+from ..answers import Note
+from .scripted import agent_of, results_in
+
+
+def result(*content: Any, status: str = "success") -> Any:
+    return {"status": status, "content": list(content)}
+
+
+class TestGuardHooks(IntegrationConformance):
+    """Strands Agents, `GuardHooks`."""
+
+    cannot: ClassVar[Any] = {
+        "judged, redacted, open, closed, shadow: exception": "what a tool raised is not judged yet",
+    }
+
+    def forms(self) -> Any:
+        return {
+            **super().forms(), "model": lambda text: Note(note=text), "content": lambda text: result({"text": text}),
+            "second block": lambda text: result({"text": "found"}, {"text": text}),
+            "json": lambda text: result({"json": {"notes": [text]}}),
+            "error": lambda text: result({"text": text}, status="error"), "exception": RuntimeError,
+        }  # fmt: skip
+
+    async def reads(self, engine: Any, tools: Sequence[Any], kind: str, **policy: Any) -> list[str]:
+        @tool
+        def lookup(number: int) -> Any:
+            """Look up."""
+            return tools[number]()
+
+        guard = [] if engine is None else [GuardHooks(engine, **policy)]
+        agent = agent_of([lookup], *guard, calls=[("lookup", {"number": n}) for n in range(len(tools))])
+        await (asyncio.to_thread(agent, "go") if kind == "sync" else agent.invoke_async("go"))
+        return [str(each["content"]) for each in results_in(agent)]
