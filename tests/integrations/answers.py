@@ -3,11 +3,27 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from pydantic import BaseModel
 
 PIXEL = {"type": "image", "data": "AAAA", "mimeType": "image/png"}
+
+
+def lookup_of(tools: Sequence[Callable[[], Any]], kind: str) -> Any:
+    """A function that answers its calls as these do, which a framework makes a tool of; ``async``: a coroutine one."""
+
+    def lookup(number: int) -> Any:
+        """Look up."""
+        return tools[number]()
+
+    async def alookup(number: int) -> Any:
+        """Look up."""
+        return tools[number]()
+
+    alookup.__name__ = "lookup"
+    return alookup if kind == "async" else lookup
 
 
 class Note(BaseModel):

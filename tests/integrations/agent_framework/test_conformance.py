@@ -8,14 +8,13 @@ from agent_framework import Content, tool
 from agentguard.integrations.agent_framework import GuardMiddleware
 from agentguard.testing import IntegrationConformance
 
-from ..answers import Note
+from ..answers import Note, lookup_of
 from .scripted import results_of
 
 
 class TestGuardMiddleware(IntegrationConformance):
     """Microsoft Agent Framework, `GuardMiddleware`."""
 
-    kinds = ("async",)
     cannot: ClassVar[Any] = {
         "judged, redacted, open, closed, shadow: exception": "what a tool raised is not judged yet",
     }
@@ -27,11 +26,9 @@ class TestGuardMiddleware(IntegrationConformance):
         }  # fmt: skip
 
     async def reads(self, engine: Any, tools: Sequence[Any], kind: str, **policy: Any) -> list[str]:
-        @tool
-        def lookup(number: int) -> Any:
-            """Look up."""
-            return tools[number]()
-
         guard = [] if engine is None else [GuardMiddleware(engine, **policy)]
         calls = [("lookup", {"number": n}) for n in range(len(tools))]
-        return [str(each.to_dict(exclude={"id"})) for each in await results_of([lookup], *guard, calls=calls)]
+        return [
+            str(each.to_dict(exclude={"id"}))
+            for each in await results_of([tool(lookup_of(tools, kind))], *guard, calls=calls)
+        ]

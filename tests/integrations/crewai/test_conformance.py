@@ -9,7 +9,7 @@ from crewai.tools import tool
 from agentguard.integrations.crewai import guard_crew
 from agentguard.testing import IntegrationConformance
 
-from ..answers import Note
+from ..answers import Note, lookup_of
 from .scripted import crew_of, run
 
 
@@ -20,11 +20,8 @@ class TestGuardCrew(IntegrationConformance):
         return {**super().forms(), "model": lambda text: Note(note=text), "exception": RuntimeError}
 
     async def reads(self, engine: Any, tools: Sequence[Any], kind: str, **policy: Any) -> list[str]:
-        @tool("lookup")
-        def lookup(number: int) -> Any:
-            """Look up."""
-            return tools[number]()
-
-        crew = crew_of([lookup], kind, calls=[("lookup", {"number": n}) for n in range(len(tools))])
+        crew = crew_of(
+            [tool("lookup")(lookup_of(tools, kind))], kind, calls=[("lookup", {"number": n}) for n in range(len(tools))]
+        )
         with nullcontext() if engine is None else guard_crew(engine, crew, **policy):
             return await run(crew, kind)

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from agentguard.integrations.functions import guarded
 from agentguard.testing import IntegrationConformance
 
-from ..answers import Note
+from ..answers import Note, lookup_of
 
 
 class TestFunctions(IntegrationConformance):
@@ -26,15 +26,9 @@ class TestFunctions(IntegrationConformance):
         }  # fmt: skip
 
     async def reads(self, engine: Any, tools: Sequence[Any], kind: str, **policy: Any) -> list[str]:
-        def lookup(number: int) -> Any:
-            return tools[number]()
-
-        async def alookup(number: int) -> Any:
-            return tools[number]()
-
-        tool: Any = lookup if kind == "sync" else alookup
+        tool = lookup_of(tools, kind)
         if engine is not None:
-            tool = guarded(engine, "lookup", on_block="replace", **policy)(tool)
+            tool = guarded(engine, on_block="replace", **policy)(tool)
         numbers = range(len(tools))
         runs = [asyncio.to_thread(tool, number) if kind == "sync" else tool(number) for number in numbers]
         return [_said(value) for value in await asyncio.gather(*runs)]

@@ -8,7 +8,7 @@ from google.adk.plugins.reflect_retry_tool_plugin import ReflectAndRetryToolPlug
 from agentguard.integrations.google_adk import GuardPlugin
 from agentguard.testing import IntegrationConformance
 
-from ..answers import Note
+from ..answers import Note, lookup_of
 from .scripted import responses_of, runner_of
 
 
@@ -27,11 +27,9 @@ class TestGuardPlugin(IntegrationConformance):
         }  # fmt: skip
 
     async def reads(self, engine: Any, tools: Sequence[Any], kind: str, **policy: Any) -> list[str]:
-        def lookup(number: int) -> Any:
-            """Look up."""
-            return tools[number]()
-
         plugins: list[Any] = [] if engine is None else [GuardPlugin(engine, **policy)]
         plugins.append(ReflectAndRetryToolPlugin())  # without it what a tool raises ends the run
-        runner = runner_of([lookup], *plugins, calls=[("lookup", {"number": n}) for n in range(len(tools))])
+        runner = runner_of(
+            [lookup_of(tools, kind)], *plugins, calls=[("lookup", {"number": n}) for n in range(len(tools))]
+        )
         return list(map(str, await responses_of(runner, kind)))

@@ -15,7 +15,7 @@ from langgraph.types import Command, interrupt
 
 from agentguard.testing import IntegrationConformance
 
-from ..answers import Note
+from ..answers import Note, lookup_of
 from .scripted import ASK, THREAD, calls
 
 PIXEL = {"type": "image", "base64": "AAAA", "mime_type": "image/png"}
@@ -46,15 +46,8 @@ class LangChainConformance(IntegrationConformance):
         }  # fmt: skip
 
     def lookup(self, tools: Sequence[Any]) -> StructuredTool:
-        def lookup(number: int) -> Any:
-            """Look up."""
-            return tools[number]()
-
-        async def alookup(number: int) -> Any:
-            """Look up."""
-            return tools[number]()
-
-        return StructuredTool.from_function(lookup, alookup, name="lookup", handle_tool_error=True)
+        functions = [lookup_of(tools, kind) for kind in ("sync", "async")]
+        return StructuredTool.from_function(*functions, handle_tool_error=True)
 
     def asks(self, tools: Sequence[Any]) -> AIMessage:
         return calls(*[("lookup", {"number": number}) for number in range(len(tools))])

@@ -12,7 +12,7 @@ from agents.testing import ScriptedModel, assistant_message, function_call
 from agentguard.integrations.openai_agents import guard_agent
 from agentguard.testing import IntegrationConformance
 
-from ..answers import Note
+from ..answers import Note, lookup_of
 
 
 class TestGuardAgent(IntegrationConformance):
@@ -31,10 +31,9 @@ class TestGuardAgent(IntegrationConformance):
         }  # fmt: skip
 
     async def reads(self, engine: Any, tools: Sequence[Any], kind: str, **policy: Any) -> list[str]:
-        @function_tool(failure_error_function=lambda context, error: f"It failed: {error}")
-        def lookup(number: int) -> Any:
-            return tools[number]()
-
+        lookup = function_tool(
+            lookup_of(tools, kind), failure_error_function=lambda context, error: f"It failed: {error}"
+        )
         asked = [function_call("lookup", {"number": n}, call_id=f"c{n}") for n in range(len(tools))]
         agent: Agent[Any] = Agent("clerk", model=ScriptedModel([asked, [assistant_message("done")]]), tools=[lookup])
         agent = agent if engine is None else guard_agent(agent, engine, **policy)

@@ -9,7 +9,7 @@ from strands import tool
 from agentguard.integrations.strands import GuardHooks
 from agentguard.testing import IntegrationConformance
 
-from ..answers import Note
+from ..answers import Note, lookup_of
 from .scripted import agent_of, results_in
 
 
@@ -33,12 +33,9 @@ class TestGuardHooks(IntegrationConformance):
         }  # fmt: skip
 
     async def reads(self, engine: Any, tools: Sequence[Any], kind: str, **policy: Any) -> list[str]:
-        @tool
-        def lookup(number: int) -> Any:
-            """Look up."""
-            return tools[number]()
-
         guard = [] if engine is None else [GuardHooks(engine, **policy)]
-        agent = agent_of([lookup], *guard, calls=[("lookup", {"number": n}) for n in range(len(tools))])
+        agent = agent_of(
+            [tool(lookup_of(tools, kind))], *guard, calls=[("lookup", {"number": n}) for n in range(len(tools))]
+        )
         await (asyncio.to_thread(agent, "go") if kind == "sync" else agent.invoke_async("go"))
         return [str(each["content"]) for each in results_in(agent)]
