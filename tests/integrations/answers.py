@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -24,6 +25,17 @@ def lookup_of(tools: Sequence[Callable[[], Any]], kind: str) -> Any:
 
     alookup.__name__ = "lookup"
     return alookup if kind == "async" else lookup
+
+
+def in_a_loop(run: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Run what would make an event loop for itself and leave it open, in a thread without one."""
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    try:
+        return run(*args, **kwargs)
+    finally:
+        asyncio.set_event_loop(None)
+        loop.close()
 
 
 class Note(BaseModel):

@@ -12,7 +12,7 @@ from agents.testing import ScriptedModel, assistant_message, function_call
 from agentguard.integrations.openai_agents import guard_agent
 from agentguard.testing import IntegrationConformance
 
-from ..answers import Note, lookup_of
+from ..answers import Note, in_a_loop, lookup_of
 
 
 class TestGuardAgent(IntegrationConformance):
@@ -37,7 +37,7 @@ class TestGuardAgent(IntegrationConformance):
         asked = [function_call("lookup", {"number": n}, call_id=f"c{n}") for n in range(len(tools))]
         agent: Agent[Any] = Agent("clerk", model=ScriptedModel([asked, [assistant_message("done")]]), tools=[lookup])
         agent = agent if engine is None else guard_agent(agent, engine, **policy)
-        run = partial(asyncio.to_thread, Runner.run_sync) if kind == "sync" else Runner.run
+        run = partial(asyncio.to_thread, in_a_loop, Runner.run_sync) if kind == "sync" else Runner.run
         result: Any = await run(agent, "go", run_config=RunConfig(tracing_disabled=True))
         items = [item for item in result.to_input_list() if item.get("type") == "function_call_output"]
         return [json.dumps(item["output"]) for item in items]

@@ -12,7 +12,7 @@ from pydantic_ai.models.function import FunctionModel
 from agentguard.integrations.pydantic_ai import GuardCapability
 from agentguard.testing import IntegrationConformance
 
-from ..answers import Note, lookup_of
+from ..answers import Note, in_a_loop, lookup_of
 
 
 def _defer() -> Any:
@@ -44,7 +44,7 @@ class TestGuardCapability(IntegrationConformance):
 
         agent = Agent(FunctionModel(model), capabilities=[] if engine is None else [GuardCapability(engine, **policy)])
         agent.tool_plain(lookup_of(tools, kind))
-        result = await (asyncio.to_thread(agent.run_sync, "go") if kind == "sync" else agent.run("go"))
+        result = await (asyncio.to_thread(in_a_loop, agent.run_sync, "go") if kind == "sync" else agent.run("go"))
         _, *requests = [message for message in result.all_messages() if isinstance(message, ModelRequest)]
         return [_said(part) for request in requests for part in request.parts]
 
