@@ -15,6 +15,7 @@ from mkdocs.exceptions import PluginError
 from model_fields import gate_fields, profile_fields
 from pictures import call_picture, waterfall_picture
 from project_pages import LANGUAGES, ROOT
+from promises import promises
 from signal_reference import signal_details, signal_table
 
 __all__ = ["TABLES", "fill"]
@@ -26,6 +27,7 @@ TABLES: Mapping[str, Callable[[], str]] = MappingProxyType(
         "picture-call": call_picture,
         "picture-waterfall": waterfall_picture,
         "profile-fields": profile_fields,
+        "promises": promises,
         "signal-details": signal_details,
         "signals": signal_table,
     }

@@ -14,6 +14,7 @@ import typer
 
 from agentguard.cli import app
 from agentguard.gate._config import GateConfig
+from agentguard.testing._integration import PROMISES
 from agentguard.verification import ToolProfile, VerificationEngine
 
 from .blocks import PAGES, ROOT
@@ -80,6 +81,14 @@ def test_every_signal_is_described(site: Path) -> None:
 
     assert set(found.signals) <= headings
     assert {"injection_found", "secret_found", "pii_found"} <= headings
+
+
+def test_every_promise_of_integrations_is_described(site: Path) -> None:
+    text = Reader(site / "how-to/integrations.html").text
+
+    assert [promise for promise in PROMISES if f"{promise}: " not in text] == []
+    assert text.count("\npartly\n") > text.count("\nno\n") == 2
+    assert "LangChain callbacks with raise_on_block: redacted: a callback cannot replace a result." in text
 
 
 def test_files_that_pages_link_to_are_pages(site: Path) -> None:

@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 
 
 def is_signal(error: BaseException) -> bool:
-    """It tells of no failure: the guard's own, whose text quotes no result, or one by which LangGraph pauses a run."""
+    """It tells of no failure: the guard's own, whose text quotes no result, a cancellation, or LangGraph's pause."""
+    if not isinstance(error, Exception):
+        return True
     signal = getattr(sys.modules.get("langgraph.errors"), "GraphBubbleUp", None)  # nobody has raised what is not loaded
     return isinstance(error, AgentGuardError) or (signal is not None and isinstance(error, signal))
 

@@ -11,7 +11,7 @@ class ScriptedClient(FunctionInvocationLayer, BaseChatClient):
     """Makes these calls in its first turn (name, arguments), and then says "done"."""
 
     def __init__(self, *calls: tuple[str, Any]) -> None:
-        super().__init__()
+        super().__init__(function_invocation_configuration={"include_detailed_errors": True})
         self.calls, self.turns = calls, 0
 
     async def _inner_get_response(self, *, messages: Any, stream: bool, options: Any, **kwargs: Any) -> ChatResponse:

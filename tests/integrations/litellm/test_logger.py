@@ -16,7 +16,7 @@ from agentguard import ConfigurationError, VerificationEngine
 from agentguard.guard import Guard, Outcome
 from agentguard.integrations.litellm import GuardLogger
 
-from ..engines import BrokenEngine, ScriptedEngine
+from ..engines import ScriptedEngine
 
 GOOD, MADE_UP = {"id": 7}, {"note": "I believe so"}
 START = datetime(2026, 1, 1)
@@ -145,13 +145,6 @@ async def test_what_structured_content_alone_holds_is_withheld() -> None:
     sent = await dispatched(GuardLogger(engine), answer(text("one owner"), structured={"by": "ada@example.org"}))
     assert [block["text"] for block in sent["content"]] == ["one owner", "The structured content is withheld."]
     assert "ada@example.org" not in str(sent)
-
-
-async def test_the_guards_own_failure_open_and_closed() -> None:
-    bare = as_json(answer(text("18 degrees")))
-    assert await dispatched(GuardLogger(BrokenEngine()), answer(text("18 degrees"))) == bare
-    sent = await dispatched(GuardLogger(Guard(BrokenEngine(), on_guard_error="closed")), answer(text("18 degrees")))
-    assert "could not be verified" in str(sent)
 
 
 async def test_what_a_session_raises_is_not_swallowed(engine: VerificationEngine, caplog: Any) -> None:

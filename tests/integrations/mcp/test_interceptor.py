@@ -23,13 +23,6 @@ from ..langchain.scripted import ScriptedEngine
 REQUEST = MCPToolCallRequest(name="note", args={"n": 1}, server_name="shop")
 
 
-class Broken(VerificationEngine):
-    """An engine that fails: the guard's own failure."""
-
-    def verify(self, *args: Any, **kwargs: Any) -> Any:
-        raise RuntimeError("out of order")
-
-
 class Seen(list[Outcome]):
     def __call__(self, outcome: Outcome, _: object) -> None:
         self.append(outcome)
@@ -216,15 +209,6 @@ async def test_only_an_idempotent_tool_is_called_again(idempotent: bool) -> None
     answer = await MCPGuardInterceptor(Guard(engine, max_retries=1))(REQUEST, handler)
     assert isinstance(answer, CallToolResult)
     assert answer.isError != idempotent
-
-
-async def test_the_guards_own_failure_open_and_closed() -> None:
-    answer = text("fine")
-    assert await MCPGuardInterceptor(Broken())(REQUEST, answers(answer)) is answer
-    closed = await MCPGuardInterceptor(Guard(Broken(), on_guard_error="closed"))(REQUEST, answers(answer))
-    assert isinstance(closed, CallToolResult)
-    assert closed.isError
-    assert "could not be verified" in closed.content[0].text  # type: ignore[union-attr]  # a notice is text
 
 
 async def test_the_time_is_the_handlers(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -96,18 +96,6 @@ async def test_without_the_clients_handling_of_errors_a_block_is_its_exception(
             await call("note", genuine=False)
 
 
-async def test_shadow_mode_judges_and_changes_nothing(connected: Any, engine: VerificationEngine) -> None:
-    verdicts: list[str] = []
-    guard = MCPGuardInterceptor(
-        Guard(engine, shadow=True, on_judgement=lambda _, found: verdicts.append(found.verdict))
-    )
-    async with connected(guard) as call:
-        answer = await call("note", genuine=False)
-    assert answer.status == "success"
-    assert "plenty" in answer.content[0]["text"]
-    assert verdicts == ["block"]
-
-
 async def test_only_the_tools_named_are_guarded(connected: Any, engine: VerificationEngine) -> None:
     async with connected(MCPGuardInterceptor(Guard(engine, tools=["stock"]))) as call:
         assert (await call("note", genuine=False)).status == "success"

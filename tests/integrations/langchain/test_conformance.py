@@ -1,0 +1,20 @@
+"""The middleware of ``create_agent``, held to the promises of integrations."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from langgraph.checkpoint.memory import InMemorySaver
+
+from agentguard.integrations.langchain import ToolGuardMiddleware
+
+from .conformance import LangChainConformance
+from .scripted import agent
+
+
+class TestToolGuardMiddleware(LangChainConformance):
+    """LangChain, `ToolGuardMiddleware`."""
+
+    async def reads(self, guard: Any, tools: Sequence[Any], kind: str) -> list[str]:
+        guard = [] if guard is None else [ToolGuardMiddleware(guard)]
+        made = agent([self.lookup(tools)], self.asks(tools), middleware=guard, checkpointer=InMemorySaver())
+        return await self.shown(made, kind)
