@@ -21,7 +21,7 @@ from agentguard.verification import VerificationEngine
 try:
     from pydantic_ai import RunContext, ToolDefinition
     from pydantic_ai.capabilities import AbstractCapability, CapabilityOrdering, Instrumentation
-    from pydantic_ai.exceptions import ApprovalRequired, CallDeferred, ModelRetry, SkipToolExecution, ToolFailed
+    from pydantic_ai.exceptions import ModelRetry, SkipToolExecution, ToolFailed
     from pydantic_ai.messages import BinaryContent, ToolCallPart, ToolReturn
     from pydantic_ai.toolsets import AbstractToolset, ToolsetTool, WrapperToolset
 except ImportError as error:
@@ -119,8 +119,6 @@ class GuardCapability(AbstractCapability[Any]):
             token = _runs.set(runs)
             try:
                 returned = await handler(args)
-            except (ApprovalRequired, CallDeferred):
-                raise  # the call waits: there is no answer yet
             except SkipToolExecution as skipped:
                 shown = skipped.result
                 return _raiser(skipped), described._replace(result=_value_of(shown), beside=_beside(shown))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from agentguard.errors import AgentGuardError
 from agentguard.guard._wording import appended
@@ -12,12 +12,19 @@ if TYPE_CHECKING:
     from agentguard.guard._guard import Judgement
 
 
+#: Exceptions by which frameworks steer a run, by the module that has them.
+_SIGNALS: Final = {
+    "langgraph.errors": ("GraphBubbleUp",),
+    "pydantic_ai.exceptions": ("ApprovalRequired", "CallDeferred"),
+}
+
+
 def is_signal(error: BaseException) -> bool:
-    """It tells of no failure: the guard's own, whose text quotes no result, a cancellation, or LangGraph's pause."""
-    if not isinstance(error, Exception):
-        return True
-    signal = getattr(sys.modules.get("langgraph.errors"), "GraphBubbleUp", None)  # nobody has raised what is not loaded
-    return isinstance(error, AgentGuardError) or (signal is not None and isinstance(error, signal))
+    """It tells of no failure: the guard's own, whose text quotes no result, a cancellation, a framework's pause."""
+    # Nobody has raised what is not loaded.
+    loaded = [(sys.modules[name], names) for name, names in _SIGNALS.items() if name in sys.modules]
+    signals = tuple([getattr(module, name) for module, names in loaded for name in names if hasattr(module, name)])
+    return not isinstance(error, Exception) or isinstance(error, (AgentGuardError, *signals))
 
 
 def texts_of(error: BaseException) -> list[str]:
