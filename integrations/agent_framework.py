@@ -8,11 +8,11 @@ result, and where it is to be raised, that is what is raised.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from agentguard.guard import Guard, Judgement, Outcome
+from agentguard.guard import Guard, Judgement, Outcome, Rules
 from agentguard.guard._guard import Attempt, CallGuard, apart
 from agentguard.guard._wording import appended
 from agentguard.integrations._extras import needs
@@ -23,6 +23,9 @@ try:
     from agent_framework import Content, FunctionInvocationContext, FunctionMiddleware, MiddlewareFailure
 except ImportError as error:
     raise needs("agent_framework", error) from error
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 __all__ = ["GuardMiddleware"]
 
@@ -36,7 +39,8 @@ class GuardMiddleware(FunctionMiddleware):
     outside. Tools that run at the provider never come here.
 
     Args:
-        guard: the guard, or an engine for a guard with the default rules.
+        guard: the guard, or an engine.
+        rules: rules of the guard by name, see ``Guard``.
         session: gives the session of a call; None: the id of the agent's session, where there is one.
 
     Raises:
@@ -48,8 +52,9 @@ class GuardMiddleware(FunctionMiddleware):
         guard: Guard | VerificationEngine,
         *,
         session: Callable[[FunctionInvocationContext], str | None] | None = None,
+        **rules: Unpack[Rules],
     ) -> None:
-        self._guard = CallGuard.of(guard, "Agent Framework")
+        self._guard = CallGuard.of(guard, "Agent Framework", rules)
         self._session = _session_of if session is None else session
 
     async def process(self, context: FunctionInvocationContext, call_next: Callable[[], Awaitable[None]]) -> None:

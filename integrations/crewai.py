@@ -17,7 +17,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import uuid4
 
-from agentguard.guard import Guard, Outcome
+from agentguard.guard import Guard, Outcome, Rules
 from agentguard.guard._guard import CallGuard
 from agentguard.guard._wording import appended, notice_of
 from agentguard.integrations._extras import needs
@@ -30,6 +30,7 @@ except ImportError as error:
 
 if TYPE_CHECKING:
     from crewai import Crew
+    from typing_extensions import Unpack
 
 __all__ = ["guard_crew"]
 
@@ -53,6 +54,7 @@ def guard_crew(
     crew: Crew | None = None,
     *,
     session: Callable[[ToolCallHookContext], str | None] | None = None,
+    **rules: Unpack[Rules],
 ) -> ExitStack:
     """Judge what the tools of a crew, or of all crews and agents, return, before a model sees it.
 
@@ -64,14 +66,15 @@ def guard_crew(
     failure; a result from CrewAI's cache has no latency.
 
     Args:
-        guard: the guard, or an engine for a guard with the default rules.
+        guard: the guard, or an engine.
+        rules: rules of the guard by name, see ``Guard``.
         crew: whose calls to judge; None: those of all crews, and of agents without one.
         session: gives the session of a call; None: the id of the crew, or of the agent.
 
     Raises:
         ConfigurationError: for a rule of the guard that cannot be acted on here.
     """
-    calls = CallGuard.of(guard, "CrewAI")
+    calls = CallGuard.of(guard, "CrewAI", rules)
     begun: dict[int, _Begun] = {}  # by the identity of a call's arguments, which are one object before and after it
 
     def before(context: ToolCallHookContext) -> None:

@@ -6,18 +6,21 @@ import inspect
 from collections.abc import Callable, Collection
 from functools import wraps
 from time import perf_counter
-from typing import Any, Literal, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 from uuid import uuid4
 
 import orjson
 
 from agentguard.errors import ConfigurationError, DataError
-from agentguard.guard import Guard, Judgement, Outcome
+from agentguard.guard import Guard, Judgement, Outcome, Rules
 from agentguard.guard._guard import Attempt, CallGuard
 from agentguard.guard._read_back import UNGUARDED
 from agentguard.guard._wording import appended
 from agentguard.integrations._return_types import declare_return_type
 from agentguard.verification import VerificationEngine
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 __all__ = ["guarded"]
 
@@ -36,6 +39,7 @@ def guarded(
     generators: Literal["drain", "refuse"] = "drain",
     types: Literal["ignore", "check"] = "ignore",
     ignore: Collection[str] = (),
+    **rules: Unpack[Rules],
 ) -> Callable[[Function], Function]:
     """Guard what a function returns.
 
@@ -52,7 +56,8 @@ def guarded(
     address) and values of all other types are returned themselves; ``on_judgement`` is told of the verdict on them.
 
     Args:
-        guard: the guard, or an engine for a guard with the default rules.
+        guard: the guard, or an engine.
+        rules: rules of the guard by name, see ``Guard``.
         name: the tool's name; None: the function's.
         session: the session of the calls, or what returns it (asked before each call).
         generators: ``drain``, or ``refuse`` to guard functions that return one.
@@ -80,7 +85,7 @@ def guarded(
         raise ConfigurationError(f"generators must be 'drain' or 'refuse', not {generators!r}")
     if types not in ("ignore", "check"):
         raise ConfigurationError(f"types must be 'ignore' or 'check', not {types!r}")
-    calls = CallGuard.of(guard, "a function")
+    calls = CallGuard.of(guard, "a function", rules)
 
     def decorate(function: Function) -> Function:
         is_generator = inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function)

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from agentguard.guard import Guard, Judgement, Outcome
+from agentguard.guard import Guard, Judgement, Outcome, Rules
 from agentguard.guard._guard import CallGuard
 from agentguard.guard._wording import appended
 from agentguard.integrations._extras import needs
@@ -26,6 +26,9 @@ try:
     from google.adk.tools.tool_context import ToolContext
 except ImportError as error:
     raise needs("google_adk", error) from error
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 __all__ = ["GuardPlugin"]
 
@@ -42,7 +45,8 @@ class GuardPlugin(BasePlugin):
     Where another's ``before_tool_callback`` could have answered in the tool's place, the latency counts as unknown.
 
     Args:
-        guard: the guard, or an engine for a guard with the default rules.
+        guard: the guard, or an engine.
+        rules: rules of the guard by name, see ``Guard``.
         session: gives the session of a call; None: the id of ADK's session.
 
     Raises:
@@ -54,9 +58,10 @@ class GuardPlugin(BasePlugin):
         guard: Guard | VerificationEngine,
         *,
         session: Callable[[ToolContext], str | None] | None = None,
+        **rules: Unpack[Rules],
     ) -> None:
         super().__init__(name="agentguard")
-        self._guard = CallGuard.of(guard, "Google ADK")
+        self._guard = CallGuard.of(guard, "Google ADK", rules)
         self._session = session
         # When the calls under way began; None: the tool raised, and what there is now is another's answer.
         self._began: WeakKeyDictionary[ToolContext, float | None] = WeakKeyDictionary()

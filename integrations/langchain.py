@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from agentguard.integrations._extras import needs
 
@@ -16,7 +16,7 @@ try:
 except ImportError as error:
     raise needs("langchain", error) from error
 
-from agentguard.guard import Guard, OnFlag
+from agentguard.guard import Guard, OnFlag, Rules
 from agentguard.guard._guard import OnBlock
 from agentguard.integrations._messages import blocked_in, messages_of
 from agentguard.integrations._tool_calls import GuardedCalls
@@ -24,6 +24,9 @@ from agentguard.integrations.receipts import receipt_signer
 from agentguard.integrations.review import ReviewNode
 from agentguard.verification import VerificationEngine
 from agentguard.verification.receipts import ReceiptSigner
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 __all__ = ["ToolGuardMiddleware"]
 
@@ -46,22 +49,25 @@ class ToolGuardMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
     its text, or is ``ResultBlocked`` in its place. Tools of the provider and structured output never come here.
 
     Args:
-        guard: the guard, or an engine for a guard with the default rules. ``review`` asks a person about all flagged
+        guard: the guard, or an engine. ``review`` asks a person about all flagged
             results of a turn by one interrupt (see ``ReviewNode``; needs a checkpointer). ``end`` ends the run before
             the model is called again; the notice stays in the messages. ``raise`` raises ``ResultBlocked`` out of the
             run: before the model is called again, where no error handling of a tool node can turn it into a message,
             and after all tools of the turn have finished. Resuming the thread raises again; a new message of the user
             goes on. In shadow mode results are unstamped and unsigned.
+        rules: rules of the guard by name, see ``Guard``.
         signer: signs what the model is shown; None: ``receipt_signer()``.
 
     Raises:
         ConfigurationError: for a value that is not one of these.
     """
 
-    def __init__(self, guard: Guard | VerificationEngine, *, signer: ReceiptSigner | None = None) -> None:
+    def __init__(
+        self, guard: Guard | VerificationEngine, *, signer: ReceiptSigner | None = None, **rules: Unpack[Rules]
+    ) -> None:
         super().__init__()
         signer = receipt_signer() if signer is None else signer
-        self.guard = Guard.of(guard, "an agent", on_flag=get_args(OnFlag), on_block=get_args(OnBlock))
+        self.guard = Guard.of(guard, "an agent", rules, on_flag=get_args(OnFlag), on_block=get_args(OnBlock))
         self._calls = GuardedCalls(self.guard, signer)
         self._review = ReviewNode(self.guard.engine, signer=signer)
         decides = self.guard.on_flag == "review" or self.guard.on_block in ("raise", "end")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from math import inf
 from time import time
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from agentguard.errors import ConfigurationError
 from agentguard.integrations._extras import needs
@@ -21,7 +21,7 @@ try:
 except ImportError as error:
     raise needs("langgraph", error) from error
 
-from agentguard.guard import Guard, Judgement, Outcome
+from agentguard.guard import Guard, Judgement, Outcome, Rules
 from agentguard.guard._guard import OnBlock
 from agentguard.guard._wording import blocked, flag_line, instead_of_again, lined, notice_of
 from agentguard.integrations._messages import (
@@ -40,6 +40,9 @@ from agentguard.integrations.receipts import ToolAnswer, check, receipt_of, rece
 from agentguard.integrations.review import ReviewNode
 from agentguard.verification import VerificationEngine
 from agentguard.verification.receipts import ReceiptLedger, ReceiptSigner, ReceiptStatus
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 __all__ = ["GuardNode", "GuardState", "GuardedToolNode", "ReviewNode", "guard_wrappers", "route_by_verdict"]
 
@@ -71,9 +74,10 @@ class GuardNode:
     choose the next node.
 
     Args:
-        guard: the guard, or an engine for a guard with the default rules; it judges what was not judged. The line of
+        guard: the guard, or an engine; it judges what was not judged. The line of
             ``annotate`` is taken away by the approval of a ``ReviewNode``. In shadow mode messages are stamped, and
             what was judged here passes as accepted.
+        rules: rules of the guard by name, see ``Guard``.
         require_receipts: block also what no guard saw executed, and what could not be signed. For graphs in which all
             tools are guarded.
         max_age: receipts older than so many seconds have expired, and those of a later time than now, but for a minute,
@@ -93,8 +97,9 @@ class GuardNode:
         max_age: float | None = None,
         signer: ReceiptSigner | None = None,
         messages_key: str = "messages",
+        **rules: Unpack[Rules],
     ) -> None:
-        self.guard = Guard.of(guard, "GuardNode: route_by_verdict leads to a ReviewNode or to END")
+        self.guard = Guard.of(guard, "GuardNode: route_by_verdict leads to a ReviewNode or to END", rules)
         if max_age is not None and not (isinstance(max_age, (int, float)) and -inf < max_age < inf):
             raise ConfigurationError(f"max_age must be a finite number of seconds, or None, not {max_age!r}")
         self.require_receipts = require_receipts
@@ -217,7 +222,10 @@ AsyncWrapper = Callable[[ToolCallRequest, Callable[[ToolCallRequest], Awaitable[
 
 
 def guard_wrappers(
-    guard: Guard | VerificationEngine, *, signer: ReceiptSigner | None = None
+    guard: Guard | VerificationEngine,
+    *,
+    signer: ReceiptSigner | None = None,
+    **rules: Unpack[Rules],
 ) -> tuple[Wrapper, AsyncWrapper]:
     """``(wrap_tool_call, awrap_tool_call)`` for any ``ToolNode``; give it both.
 
@@ -226,13 +234,14 @@ def guard_wrappers(
     resumption): ``GuardedToolNode`` and ``GuardNode`` can stop, ``ReviewNode`` asks.
 
     Args:
-        guard: the guard, or an engine for a guard with the default rules.
+        guard: the guard, or an engine.
+        rules: rules of the guard by name, see ``Guard``.
         signer: signs what the model is shown; None: ``receipt_signer()``.
 
     Raises:
         ConfigurationError: for a value that is not one of these.
     """
-    calls = _calls(guard, signer, on_block=["replace"])
+    calls = _calls(guard, signer, rules, on_block=["replace"])
     return calls.run, calls.arun
 
 
@@ -241,7 +250,7 @@ class GuardedToolNode(ToolNode):
 
     Args:
         tools: the tools to execute, as for ``ToolNode``.
-        guard: the guard, or an engine for a guard with the default rules. ``raise`` raises ``ResultBlocked`` out of the
+        guard: the guard, or an engine. ``raise`` raises ``ResultBlocked`` out of the
             node once all its calls are done, whatever ``handle_tool_errors`` says.
         signer: as for ``guard_wrappers``.
         wrap_tool_call, awrap_tool_call: wrappers of your own, as for ``ToolNode``. The guard is around them: it judges
@@ -249,7 +258,8 @@ class GuardedToolNode(ToolNode):
             they hand on, and makes a call again through them. With ``wrap_tool_call`` alone asynchronous runs go
             through it too, and wait for it, as in ``ToolNode``; with ``awrap_tool_call`` alone synchronous runs have
             no wrapper.
-        node: further arguments of ``ToolNode``: ``name``, ``tags``, ``handle_tool_errors``, ``messages_key``.
+        node: the rules of the guard but ``tools``, and further arguments of ``ToolNode``: ``name``, ``tags``,
+            ``handle_tool_errors``, ``messages_key``.
 
     Raises:
         ConfigurationError: for a value that is not one of these.
@@ -265,7 +275,8 @@ class GuardedToolNode(ToolNode):
         awrap_tool_call: AsyncWrapper | None = None,
         **node: Any,
     ) -> None:
-        calls = _calls(guard, signer)
+        own: Any = {name: node.pop(name) for name in list(node) if name in Rules.__annotations__}
+        calls = _calls(guard, signer, own)
         wrap, awrap = _around(calls, wrap_tool_call, awrap_tool_call)
         super().__init__(tools, wrap_tool_call=wrap, awrap_tool_call=awrap, **node)
         self._raises = calls.guard.on_block == "raise" and not calls.guard.shadow
@@ -310,7 +321,10 @@ def _around(
 def _calls(
     guard: Guard | VerificationEngine,
     signer: ReceiptSigner | None,
+    rules: Rules,
     on_block: Collection[OnBlock] = ("replace", "raise"),
 ) -> GuardedCalls:
     where = "a tool node: route_by_verdict leads to a ReviewNode or to END"
-    return GuardedCalls(Guard.of(guard, where, on_block=on_block), receipt_signer() if signer is None else signer)
+    return GuardedCalls(
+        Guard.of(guard, where, rules, on_block=on_block), receipt_signer() if signer is None else signer
+    )

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from agentguard.guard import Guard, Judgement, Outcome
+from agentguard.guard import Guard, Judgement, Outcome, Rules
 from agentguard.guard._guard import CallGuard, apart
 from agentguard.guard._wording import notice_of
 from agentguard.integrations._extras import needs
@@ -25,6 +25,9 @@ try:
     from agentguard.integrations._mcp_content import beside, result_of, without_redacted
 except ImportError as error:
     raise needs("litellm", error) from error
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 __all__ = ["GuardLogger"]
 
@@ -55,9 +58,10 @@ class GuardLogger(CustomLogger):
         *,
         server_prefix: bool = False,
         session: Callable[[Mapping[str, Any]], str | None] | None = None,
+        **rules: Unpack[Rules],
     ) -> None:
         super().__init__()
-        self._guard = CallGuard.of(guard, "LiteLLM", on_block=["replace"])
+        self._guard = CallGuard.of(guard, "LiteLLM", rules, on_block=["replace"])
         self._prefixed, self._session = server_prefix, session
 
     async def async_post_mcp_tool_call_hook(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from functools import partial
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from agentguard.guard import Guard, Judgement, Outcome
+from agentguard.guard import Guard, Judgement, Outcome, Rules
 from agentguard.guard._guard import Attempt, CallGuard, apart
 from agentguard.guard._read_back import Answer, Call
 from agentguard.guard._wording import lined
@@ -21,6 +21,9 @@ try:
     from mcp.types import CallToolResult, TextContent
 except ImportError as error:
     raise needs("mcp", error) from error
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 __all__ = ["MCPGuardInterceptor"]
 
@@ -42,7 +45,8 @@ class MCPGuardInterceptor:
     ``CallToolResult`` with ``isError`` and a notice as its only content; the verdict is in ``_meta`` of both.
 
     Args:
-        guard: the guard, or an engine for a guard with the default rules.
+        guard: the guard, or an engine.
+        rules: rules of the guard by name, see ``Guard``.
         tool_name_prefix: call tools ``server_tool``, for servers that have tools of the same name.
         session: gives the session of a request; None: the LangGraph thread, where there is one.
 
@@ -56,8 +60,9 @@ class MCPGuardInterceptor:
         *,
         tool_name_prefix: bool = False,
         session: Callable[[MCPToolCallRequest], str | None] | None = None,
+        **rules: Unpack[Rules],
     ) -> None:
-        self._guard = CallGuard.of(guard, "an MCP client")
+        self._guard = CallGuard.of(guard, "an MCP client", rules)
         self._prefixed = tool_name_prefix
         self._session = _thread_of if session is None else session
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Awaitable, Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import orjson
 
 from agentguard.errors import ConfigurationError
-from agentguard.guard import Guard, Judgement, Outcome
+from agentguard.guard import Guard, Judgement, Outcome, Rules
 from agentguard.guard._guard import Attempt, CallGuard
 from agentguard.guard._wording import appended
 from agentguard.integrations._extras import needs
@@ -36,6 +36,9 @@ try:
 except ImportError as error:
     raise needs("openai_agents", error) from error
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
 __all__ = ["guard_agent", "guard_tool"]
 
 _JUDGEMENT = "agentguard_judgement"
@@ -50,6 +53,7 @@ def guard_tool(
     guard: Guard | VerificationEngine,
     *,
     session: Session | None = None,
+    **rules: Unpack[Rules],
 ) -> FunctionTool:
     """A copy of a function tool whose results are judged; the tool itself stays as it is.
 
@@ -62,13 +66,14 @@ def guard_tool(
 
     Args:
         tool: a function tool.
-        guard: the guard, or an engine for a guard with the default rules.
+        guard: the guard, or an engine.
+        rules: rules of the guard by name, see ``Guard``.
         session: gives the session of a call; None: the run's ``group_id``, where there is one.
 
     Raises:
         ConfigurationError: for a rule of the guard that cannot be acted on here, or an agent as a tool.
     """
-    calls = CallGuard.of(guard, "the Agents SDK")
+    calls = CallGuard.of(guard, "the Agents SDK", rules)
     if _is_agent(tool):
         raise ConfigurationError(f"{tool.name!r} is an agent; guard the tools of that agent instead")
     return _guarded(tool, calls, session or _group_of)
@@ -79,6 +84,7 @@ def guard_agent(
     guard: Guard | VerificationEngine,
     *,
     session: Session | None = None,
+    **rules: Unpack[Rules],
 ) -> Agent[Context]:
     """A clone of an agent whose tools are guarded; see ``guard_tool`` for the arguments and what they do.
 
@@ -92,13 +98,14 @@ def guard_agent(
 
     Args:
         agent: the agent.
-        guard: the guard, or an engine for a guard with the default rules.
+        guard: the guard, or an engine.
+        rules: rules of the guard by name, see ``Guard``.
         session: as for ``guard_tool``, and so are all that follow.
 
     Raises:
         ConfigurationError: for a rule of the guard that cannot be acted on here.
     """
-    calls = CallGuard.of(guard, "the Agents SDK")
+    calls = CallGuard.of(guard, "the Agents SDK", rules)
     made: list[Tool] = [
         _guarded(tool, calls, session or _group_of)
         if isinstance(tool, FunctionTool) and calls.covers(tool.name) and not _is_agent(tool)

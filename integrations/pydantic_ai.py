@@ -8,10 +8,10 @@ from dataclasses import dataclass, is_dataclass, replace
 from functools import wraps
 from inspect import iscoroutinefunction
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agentguard.content._results import text_of
-from agentguard.guard import Guard, Judgement, Outcome
+from agentguard.guard import Guard, Judgement, Outcome, Rules
 from agentguard.guard._exceptions import texts_of
 from agentguard.guard._guard import Attempt, CallGuard
 from agentguard.guard._wording import appended
@@ -26,6 +26,9 @@ try:
     from pydantic_ai.toolsets import AbstractToolset, ToolsetTool, WrapperToolset
 except ImportError as error:
     raise needs("pydantic_ai", error) from error
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 __all__ = ["GuardCapability"]
 
@@ -65,7 +68,8 @@ class GuardCapability(AbstractCapability[Any]):
     capability made of the value, and the text of an exception. ``metadata`` is not judged.
 
     Args:
-        guard: the guard, or an engine for a guard with the default rules.
+        guard: the guard, or an engine.
+        rules: rules of the guard by name, see ``Guard``.
         session: gives the session of a call; None: the run's ``conversation_id``.
 
     Raises:
@@ -77,8 +81,9 @@ class GuardCapability(AbstractCapability[Any]):
         guard: Guard | VerificationEngine,
         *,
         session: Callable[[RunContext[Any]], str | None] | None = None,
+        **rules: Unpack[Rules],
     ) -> None:
-        self._guard = CallGuard.of(guard, "pydantic-ai")
+        self._guard = CallGuard.of(guard, "pydantic-ai", rules)
         self._session = session
 
     @classmethod

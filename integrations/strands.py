@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agentguard.errors import ResultBlocked
-from agentguard.guard import Guard, Judgement, Outcome
+from agentguard.guard import Guard, Judgement, Outcome, Rules
 from agentguard.guard._exceptions import is_signal
 from agentguard.guard._guard import CallGuard, apart
 from agentguard.integrations._extras import needs
@@ -23,6 +23,9 @@ try:
     from strands.hooks import AfterToolCallEvent, BeforeToolCallEvent, HookOrder, HookProvider, HookRegistry
 except ImportError as error:
     raise needs("strands", error) from error
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 __all__ = ["GuardHooks"]
 
@@ -47,7 +50,8 @@ class GuardHooks(HookProvider):
     returns is not held back, and an answer that a middleware gives in a tool's place is taken for the tool's own.
 
     Args:
-        guard: the guard, or an engine for a guard with the default rules.
+        guard: the guard, or an engine.
+        rules: rules of the guard by name, see ``Guard``.
         session: gives the session of a call; None: the id of the agent's session manager, where it has one.
 
     Raises:
@@ -59,8 +63,9 @@ class GuardHooks(HookProvider):
         guard: Guard | VerificationEngine,
         *,
         session: Callable[[AfterToolCallEvent], str | None] | None = None,
+        **rules: Unpack[Rules],
     ) -> None:
-        self._guard = CallGuard.of(guard, "Strands")
+        self._guard = CallGuard.of(guard, "Strands", rules)
         self._session = _session_of if session is None else session
         self._calls: dict[tuple[int, str], _Call] = {}
 

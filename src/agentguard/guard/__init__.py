@@ -13,6 +13,7 @@ from agentguard.guard._guard import (
     Judgement,
     OnFlag,
     Outcome,
+    Rules,
     artifact_of,
 )
 
@@ -23,5 +24,6 @@ __all__ = [
     "Judgement",
     "OnFlag",
     "Outcome",
+    "Rules",
     "artifact_of",
 ]

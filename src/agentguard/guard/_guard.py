@@ -10,7 +10,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import KW_ONLY, dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeVar, cast, get_args
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypedDict, TypeVar, cast, get_args
 
 from agentguard.content._findings import Kind
 from agentguard.content._results import redacted
@@ -248,12 +248,28 @@ OnJudgement = Callable[[Outcome, Judgement], None]
 Readers = Mapping[str, Callable[..., Any]]
 
 
+class Rules(TypedDict, total=False):
+    """The rules of a ``Guard``, as integrations take them by name beside an engine; see there."""
+
+    tools: Collection[str] | None
+    on_flag: OnFlag
+    on_block: OnBlock | None
+    on_guard_error: OnGuardError
+    shadow: bool
+    max_retries: int
+    flag_text: str
+    artifacts: Artifacts
+    on_judgement: OnJudgement | None
+    readers: Readers | None
+
+
 @dataclass(frozen=True, eq=False)
 class Guard:
     """An engine, and the rules by which what stands between an agent and its tools acts on its verdicts.
 
-    Every integration takes a ``Guard``, or an engine alone, which stands for one with the default rules. A rule that an
-    integration cannot act on is refused when the integration is made.
+    Every integration takes a ``Guard``, or an engine and the rules by name: ``guarded(engine, on_block="replace")`` is
+    short for ``guarded(Guard(engine, on_block="replace"))``. A rule that an integration cannot act on is refused when
+    the integration is made.
 
     Attributes:
         engine: judges the calls.
@@ -326,26 +342,28 @@ class Guard:
         cls,
         guard: Guard | VerificationEngine,
         where: str,
+        rules: Rules | None = None,
         *,
         on_flag: Collection[OnFlag] = ("annotate", "observe", "block"),
         on_block: Collection[OnBlock] = ("replace", "raise"),
     ) -> Self:
-        """The guard that an integration was given, or one with the default rules for an engine.
+        """The guard that an integration was given, or one for an engine.
 
         Args:
             guard: what the integration was given.
             where: the integration, for the message.
+            rules: that it was given beside it; they stand over the guard's own.
             on_flag: what it can do with a flagged result.
             on_block: what it can do with a blocked one.
 
         Raises:
             ConfigurationError: for a rule that it cannot act on.
         """
-        if not isinstance(guard, Guard):
-            return cls(guard)
-        guard._check("on_flag", on_flag, f" for {where}")
-        guard._check("on_block", (None, *on_block), f" for {where}")
-        return cls(**{one.name: getattr(guard, one.name) for one in fields(Guard) if one.init})
+        given = guard if isinstance(guard, Guard) else Guard(guard)
+        made = cls(**{**{one.name: getattr(given, one.name) for one in fields(Guard) if one.init}, **(rules or {})})
+        made._check("on_flag", on_flag, f" for {where}")
+        made._check("on_block", (None, *on_block), f" for {where}")
+        return made
 
     def covers(self, tool: str) -> bool:
         """The tool is guarded."""
