@@ -132,7 +132,7 @@ class Recovering(Ours):
                     tool, args, answer.value, answer.ms, session, None, answer.is_error
                 )
 
-            text, judgement = guard.settle(attempt)
+            text, judgement = guard.settle(attempt, Outcome(tool, args, None, None, session))
             # A call that was made again has been refused before, whatever came of it.
             refused = next((verdict for verdict in verdicts if verdict != "accept"), "accept")
             return told_by(judgement, text)._replace(verdict=refused)

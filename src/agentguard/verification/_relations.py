@@ -413,7 +413,7 @@ def _list_of(path: str) -> str:
 
 MOST_CONSTANTS: Final = 60  # paths that are followed
 MOST_DIFFERENT: Final = 12  # values at one path, beyond which it is no constant
-FEWEST: Final = 8  # values seen
+FEWEST: Final = 20  # values seen
 MOST_OTHERS: Final = 0.1  # of the values, beyond which there is no usual one
 FADES_AT: Final = 1_024.0  # of one value, when all counts of its path are halved
 
