@@ -11,6 +11,7 @@ weights alone.
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 from collections import defaultdict
@@ -76,7 +77,7 @@ def _clues(data: Path, console: Console) -> tuple[float, dict[str, float], dict[
             else (constant, weights)
         )
         found = areas(own, scores(own, *by))
-        left_out[source] = [found[age] for age in AGES]
+        left_out[source] = [found[age] for age in AGES if not math.isnan(found[age])]  # some have no change so old
         console.print(f"{source:24} {left_out[source]}")
     return constant, weights, left_out
 
