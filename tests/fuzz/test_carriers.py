@@ -30,6 +30,15 @@ def test_of_any_credential_nothing_is_left(seed: int) -> None:
     assert left(redacted(made.text, ("secrets",)), made.secret) == []
 
 
+@pytest.mark.slow
+def test_of_ten_thousand_credentials_nothing_is_left() -> None:
+    draw, whole = random.Random(20_260), []
+    for _ in range(10_000):
+        made = shown(draw)
+        whole += left(redacted(made.text, ("secrets",)), made.secret)
+    assert whole == []
+
+
 def test_what_is_left_is_told() -> None:
     assert left("x abcdef y", "0abcdefg") == ["abcdef"]
     assert left("x abcde y", "0abcdefg") == []
