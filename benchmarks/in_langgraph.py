@@ -2,9 +2,10 @@
 
     python benchmarks/in_langgraph.py
 
-One call through LangGraph's ``ToolNode``, by ``invoke`` and by ``ainvoke``. The two wrappers take turns with the same
-calls, so that another load of the machine meets both; each call is a fresh one, with arguments and a result that were
-not there before.
+One call through LangGraph's ``ToolNode``, by ``invoke`` and by ``ainvoke``, and one turn of a ``create_agent`` agent with
+a middleware: the model asks for a call, the tool answers, the model ends. Both wrappers take turns with the same calls,
+so that another load of the machine meets both; each call is a fresh one, with arguments and a result that were not
+there before.
 """
 
 from __future__ import annotations
@@ -17,12 +18,17 @@ from typing import Any, NamedTuple
 
 from document import Section
 from goals import Goal
-from langchain_core.messages import AIMessage
+from langchain.agents import create_agent
+from langchain.agents.middleware import AgentMiddleware
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
+from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.tools import BaseTool, tool
 from langgraph.prebuilt import ToolNode
 from langgraph.runtime import Runtime
 from tables import Line, judged
 
+from agentguard.integrations.langchain import ToolGuardMiddleware
 from agentguard.integrations.langgraph import guard_wrappers
 from agentguard.verification import VerificationEngine
 
@@ -38,6 +44,8 @@ def _microseconds(figure: float | None) -> str:
 
 
 MOST = Goal("at most", 150.0, _microseconds)
+MOST_A_TURN = Goal("at most", 400.0, _microseconds)
+TURN = "a turn of an agent"
 
 
 class Added(NamedTuple):
@@ -62,7 +70,11 @@ def measure(warm: int = WARM, timed: int = TIMED) -> list[Added]:
 def section() -> Section:
     """The figures as a section of the measurements document."""
     lines = [
-        Line((row.how, *map(_microseconds, (row.nothing, row.nothing_p50, row.added_p50))), row.added, MOST)
+        Line(
+            (row.how, *map(_microseconds, (row.nothing, row.nothing_p50, row.added_p50))),
+            row.added,
+            MOST_A_TURN if row.how == TURN else MOST,
+        )
         for row in measure()
     ]
     text = [
@@ -107,7 +119,52 @@ async def _measured(warm: int, timed: int) -> list[Added]:
     return [
         _added("invoke", await _times(get_order, warm, timed)),
         _added("ainvoke", await _times(aget_order, warm, timed)),
+        _added(TURN, _turns(warm // 2, timed // 2)),
     ]
+
+
+class _Asks(BaseChatModel):
+    """Asks for one call, with the user's text as its argument, and ends."""
+
+    @property
+    def _llm_type(self) -> str:
+        return "scripted"
+
+    def bind_tools(self, tools: Any, **kwargs: Any) -> Any:
+        return self
+
+    def _generate(self, messages: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any) -> ChatResult:
+        last = messages[-1]
+        answer = (
+            AIMessage("done")
+            if isinstance(last, ToolMessage)
+            else _asked("get_order", int(last.content))["messages"][0]
+        )
+        return ChatResult(generations=[ChatGeneration(message=answer)])
+
+
+class _Nothing(AgentMiddleware):
+    """Hands each call on."""
+
+    def wrap_tool_call(self, request: Any, handler: Callable[[Any], Any]) -> Any:
+        return handler(request)
+
+
+def _turns(warm: int, timed: int) -> list[tuple[float, float]]:
+    """Seconds of each turn of an agent: with the middleware that does nothing, and with the guard."""
+    middleware = (_Nothing(), ToolGuardMiddleware(VerificationEngine()))
+    agents = [create_agent(_Asks(), [get_order], middleware=[one]) for one in middleware]
+    turns = []
+    for number in range(warm + timed):
+        took = []
+        for agent in agents:
+            asked = {"messages": [HumanMessage(str(number))]}
+            start = perf_counter()
+            messages = agent.invoke(asked)["messages"]
+            took.append(perf_counter() - start)
+            assert messages[-1].content == "done"
+        turns.append((took[0], took[1]))
+    return turns[warm:]
 
 
 async def _times(called: BaseTool, warm: int, timed: int) -> list[tuple[float, float]]:

@@ -45,6 +45,7 @@ FUZZED = 3.0  # seconds a target; `make fuzz` takes a minute for each
 BY_ITSELF: dict[str, Callable[[], Section]] = {
     "claims": deeds.section,
     "clone": clone.section,
+    "in_langgraph": in_langgraph.section,
     "unreviewed": unreviewed.section,
 }
 COLUMNS = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())

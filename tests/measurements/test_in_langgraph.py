@@ -4,10 +4,10 @@ import in_langgraph
 from in_langgraph import MOST, Added, measure, section
 
 
-def test_both_wrappers_are_timed_both_ways() -> None:
+def test_both_wrappers_are_timed_in_every_way() -> None:
     rows = measure(warm=1, timed=5)
 
-    assert [row.how for row in rows] == ["invoke", "ainvoke"]
+    assert [row.how for row in rows] == ["invoke", "ainvoke", "a turn of an agent"]
     assert all(0 < row.nothing <= row.nothing_p50 for row in rows)
 
 
