@@ -2,7 +2,7 @@
 
     python benchmarks/in_langgraph.py
 
-One call through LangGraph's ``ToolNode``, by ``invoke`` and by ``ainvoke``, and one turn of a ``create_agent`` agent with
+One call through LangGraph's ``ToolNode``, by ``invoke`` and by ``ainvoke``, and one turn of an agent with
 a middleware: the model asks for a call, the tool answers, the model ends. Both wrappers take turns with the same calls,
 so that another load of the machine meets both; each call is a fresh one, with arguments and a result that were not
 there before.
