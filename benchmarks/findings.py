@@ -33,11 +33,11 @@ FINDINGS: Sequence[tuple[str, str]] = (
         "The default, with nobody reviewing",
         "A field that is dropped with nothing in its place is as often a new version as a fault: to hold it longer "
         "holds genuine changes as long. Of the everyday tools, records of a kind that came late and counters that "
-        "begin anew each month take most of the flags. On sources that were only reported, single faults are hidden behind "
-        "genuine calls of one tool that break a relation now and then; a rare break must not become a mode, since one "
-        "wrong record in twenty would become one too. Weights learned on what the engine sees when nobody reviews, "
-        "weights drawn towards 1, and another share of genuine calls in the fit were tried, and were no better on the "
-        "sources that are chosen on. More or less doubt moves all rows together: see the curve.",
+        "begin anew each month take most of the flags. On sources that were only reported, single faults are hidden "
+        "behind genuine calls of one tool that break a relation now and then; a rare break must not become a mode, "
+        "since one wrong record in twenty would become one too. Weights learned on what the engine sees when nobody "
+        "reviews, and weights drawn towards 1, were no better on the sources that are chosen on. More or less doubt "
+        "moves all rows together: see the curve.",
     ),
     (
         "Faults that stay",
