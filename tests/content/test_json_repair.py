@@ -214,6 +214,14 @@ def test_one_and_true_are_two_values(text, value, lost):
     assert ("lose a value", text.rindex(lost)) in [(each.kind, each.start) for each in repaired.edits]
 
 
+def test_what_is_lost_behind_the_last_closing_bracket_is_told_where_another_is_open():
+    repaired = repair('{alpha": null, "beta": [], "gamma: "delta"')
+
+    lost = [each for each in repaired.edits if each.kind == "lose a value"]
+    assert "delta" not in repr(repaired.value)
+    assert any(each.start >= 26 for each in lost)
+
+
 @given(st.dictionaries(WORDS, SMALL, min_size=1, max_size=4), st.data())
 def test_each_scalar_is_kept_or_told(value, data):
     """Separators, quotes and brackets are left out or doubled; what was in the text is in the value or in the edits."""

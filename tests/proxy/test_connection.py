@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from agentguard.proxy import _connection
@@ -70,6 +70,10 @@ def test_an_observer_changes_no_byte_whatever_is_said(said: list[tuple[bool, byt
             assert passed(connection, data) == data
 
 
+@example([
+    (True, b'{"id": null, "error": null, "jsonrpc": "2.0", "params": null, "method": "tools/call"}\n'),
+    (False, b'[{}, {"id": null, "jsonrpc": "2.0", "result": Infinity}]\n'),
+])  # fmt: skip
 @given(st.lists(st.tuples(st.booleans(), LINES), max_size=12))
 def test_a_guard_that_acts_fails_at_nothing_that_is_said(said: list[tuple[bool, bytes]]) -> None:
     guarding = make_guarding(on_flag="block", on_guard_error="closed")

@@ -274,8 +274,10 @@ def _lost(text: str, value: Any) -> Iterator[Finding]:
     kept.update(strings)
     together = "\0".join(strings)
     left = SEARCHED // (len(together) + 1) + 1
-    # From the first bracket to the last closing one: where brackets do not match, what is within them is a guess.
-    last = max(text.rfind("}"), text.rfind("]"))
+    # From the first bracket to the last closing one, or to the end where one is left open: where brackets do not match,
+    # what is within them is a guess.
+    is_open = text.count("{") + text.count("[") > text.count("}") + text.count("]")
+    last = -1 if is_open else max(text.rfind("}"), text.rfind("]"))
     within = False
     for match in TOKEN.finditer(text):
         kind, token = match.lastgroup, match.group()

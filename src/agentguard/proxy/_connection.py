@@ -320,6 +320,8 @@ class Connection:
                     if part in parts[place]:
                         found += self._found(place, part, requests, parts[place][part], at)
             return _rewritten(data, found, odd) if found or odd else data
+        except ValueError:  # a server may send numbers that JSON has not
+            _log.error("an answer of the server cannot be written with its verdict")
         except Exception as error:
             self._guarding.count("failures")
             _log.error("an answer of the server could not be judged: %s", type(error).__name__)
