@@ -67,7 +67,7 @@ class ToolGuardMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
     ) -> None:
         super().__init__()
         signer = receipt_signer() if signer is None else signer
-        self.guard = Guard.of(guard, "an agent", rules, on_flag=get_args(OnFlag), on_block=get_args(OnBlock))
+        self.guard: Guard = Guard.of(guard, "an agent", rules, on_flag=get_args(OnFlag), on_block=get_args(OnBlock))
         self._calls = GuardedCalls(self.guard, signer)
         self._review = ReviewNode(self.guard.engine, signer=signer)
         decides = self.guard.on_flag == "review" or self.guard.on_block in ("raise", "end")

@@ -99,7 +99,7 @@ class GuardNode:
         messages_key: str = "messages",
         **rules: Unpack[Rules],
     ) -> None:
-        self.guard = Guard.of(guard, "GuardNode: route_by_verdict leads to a ReviewNode or to END", rules)
+        self.guard: Guard = Guard.of(guard, "GuardNode: route_by_verdict leads to a ReviewNode or to END", rules)
         if max_age is not None and not (isinstance(max_age, (int, float)) and -inf < max_age < inf):
             raise ConfigurationError(f"max_age must be a finite number of seconds, or None, not {max_age!r}")
         self.require_receipts = require_receipts
