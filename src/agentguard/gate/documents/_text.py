@@ -9,19 +9,12 @@ from collections.abc import Callable
 from typing import Final, Literal, NamedTuple
 
 from agentguard._linear_patterns import LinearPattern
+from agentguard.content._bytes import MARKS
 from agentguard.errors import DataError
 
 #: A document with more text than this (some 5,000 pages) is not taken: it is indexed as a whole or not at all.
 MAX_CHARACTERS = 10_000_000
 
-#: The longer marks first: that of UTF-32 begins with that of UTF-16.
-_MARKS: Final = (
-    (codecs.BOM_UTF8, "utf-8"),
-    (codecs.BOM_UTF32_LE, "utf-32-le"),
-    (codecs.BOM_UTF32_BE, "utf-32-be"),
-    (codecs.BOM_UTF16_LE, "utf-16-le"),
-    (codecs.BOM_UTF16_BE, "utf-16-be"),
-)
 #: What a sender may name: encodings of text. Python knows others, some of which take the square of the length.
 _ENCODINGS: Final = (
     *("ascii", "big5", "cp", "euc_", "gb", "iso2022", "iso8859", "koi8", "mac-", "shift_jis", "utf-16", "utf-32"),
@@ -73,7 +66,7 @@ def decode(data: bytes, charset: str = "") -> tuple[str, str]:
 
 
 def _decoded(data: bytes, charset: str) -> tuple[str, str]:
-    for mark, name in _MARKS:
+    for mark, name in MARKS:
         if data.startswith(mark):
             return data[len(mark) :].decode(name, "replace"), ""
     for name in (charset, "utf-8"):
