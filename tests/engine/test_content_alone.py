@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -33,6 +34,44 @@ def test_a_finding_has_the_verdict_that_the_profile_gives_it(action: str, verdic
     assert (judged.verdict, judged.redact) == (verdict, ("secrets",) if action == "redact" else ())
     assert judged.posterior > judged.prior or action == "redact"
     assert "tea4two" not in judged.explanation
+
+
+ESCAPED = "".join(f"\\u{ord(letter):04x}" for letter in INJECTION)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f'{{"a": "{INJECTION}", "a": 1}}',
+        f'{{"{INJECTION}": 1, "{INJECTION}": 2}}',
+        f'{{"rows": [{{"a": {{"b": "{INJECTION}"}}, "a": 1}}]}}',
+        f'{{"a": "{ESCAPED}", "a": "{chr(92)}u0022{chr(92)}u0022{chr(92)}u0022{chr(92)}u0022"}}',
+        f'```json\n{{"a": "{INJECTION}", "a": 1}}\n```',
+        f"```json {INJECTION}\n{{}}\n```",
+        f'{{"a": 1}}\n{{"a": 2}}\n{{"a": "{INJECTION}',
+        f'{{"a": "{INJECTION}", "a": 1}}\n{{"a": 2}}',
+        f"{{ # {INJECTION}\n'a': 1}}",
+        f"{{'a': '{ESCAPED}', 'a': 1}}",
+        f'{{"a": NaN, "b": "{INJECTION}", "b": 1}}',
+    ],
+)
+def test_what_a_value_lacks_of_its_text_is_searched(text: str) -> None:
+    engine = engine_of(content={"injection": "block"})
+
+    assert engine.judge_content("t", text).verdict == "block"
+    assert engine.verify("t", args={}, result=text, execution_time_ms=1.0, learn=False).verdict == "block"
+
+
+NAMES = st.sampled_from(["a", "b", 'c"d'])
+
+
+@given(st.lists(st.tuples(NAMES, st.text(max_size=8)), max_size=6), st.integers(0, 6), NAMES, st.booleans())
+def test_no_field_hides_another(fields: list[tuple[str, str]], place: int, name: str, escaped: bool) -> None:
+    fields.insert(place, (name, INJECTION))
+    written = [f"{json.dumps(name)}: {json.dumps(said, ensure_ascii=escaped)}" for name, said in fields]
+    text = "{" + ", ".join(written) + "}"
+
+    assert engine_of(content={"injection": "block"}).judge_content("t", text).verdict == "block"
 
 
 def test_neither_declarations_nor_what_was_learned_count_and_nothing_is_learned() -> None:

@@ -208,6 +208,7 @@ _KINDS = {dict: "object", list: "array", bool: "boolean", int: "number", float: 
 EMPTY = frozenset({b"", b"null", b'""', b"[]", b"{}", b"None", b"none", b"()"})
 LONGEST_EMPTY: Final = 4  # bytes: to look up a long text is to hash all of it
 _JSON_START = re.compile(r"""\s*(?:\{\s*(?:["'}]|$)|\[\s*(?:[\[{"'\]]|$|-?\d[\d.eE+-]*\s*(?:,|$)))""")
+_FENCE = re.compile(r"```\w{0,20}[ \t\r]*\n")  # more than a language is part of the text
 _ESCAPE = re.compile(r"(\\[\\'\"abfnrtvxuUN0-7\n])|\\")  # those that Python has, or a bare backslash
 
 
@@ -227,6 +228,7 @@ class Document:
     Attributes:
         value: the plain value: parsed where the result was JSON text, the text itself where it was not.
         text: its compact JSON, or the text, as UTF-8; ``size`` is its length in bytes.
+        source: the text that it was read from; "" for a result that was no text.
         kind: ``object array lines literal number boolean word keyed list prose broken empty large``; ``lines`` is
             JSON Lines, ``literal`` a Python literal, ``keyed`` lines of ``key: value``, ``broken`` text that starts as
             JSON and does not parse, ``large`` text beyond the limit, which is not read.
@@ -248,13 +250,14 @@ class Document:
 
     __slots__ = (
         "_side", "clocks", "complete", "digest", "facts", "formats", "forms", "is_error", "is_structured",
-        "kind", "layout", "leaves", "lengths", "not_finite", "numbers", "open_forms", "size", "stale",
+        "kind", "layout", "leaves", "lengths", "not_finite", "numbers", "open_forms", "size", "source", "stale",
         "text", "unclosed", "unread", "value",
     )  # fmt: skip
 
     def __init__(self, value: Any, text: bytes, kind: str) -> None:
         self.value = value
         self.text = text
+        self.source = ""
         self.kind = kind
         self.is_error = False
         self.leaves: dict[str, list[Any]] = {}
@@ -366,6 +369,7 @@ def _read_text(text: str, limits: Limits, cut: str = "") -> Document:
         document = Document(text[:MAX_SCANNED], text.encode("utf-8", "replace"), "large")
         return _cut(document, cut or "larger than max_bytes")
     document = _read_form(text, limits)
+    document.source = text
     return _cut(document, cut) if cut else document
 
 
@@ -403,10 +407,10 @@ def _read_form(text: str, limits: Limits) -> Document:
 
 
 def _unwrapped(stripped: str) -> str:
-    """The text inside of a code fence, or of ``<<`` and ``>>``; "" where there is none, or no closing mark."""
+    """Return the text inside of a code fence, or of ``<<`` and ``>>``; "" where there is none, or no closing mark."""
     if stripped.startswith("<<") and stripped.endswith(">>"):
         return stripped[2:-2].strip() or "[]"
-    if stripped.startswith("```") and stripped.endswith("\n```"):
+    if _FENCE.match(stripped) and stripped.endswith("\n```"):
         return stripped[stripped.index("\n") + 1 : -4].strip() or "[]"
     return ""
 

@@ -7,7 +7,8 @@ the finding is no evidence: the result is what the tool says, and is shown witho
 
 from __future__ import annotations
 
-from typing import ClassVar, Final
+import re
+from typing import Any, ClassVar, Final
 
 from agentguard.content._findings import Kind
 from agentguard.content._results import Found, found_in
@@ -79,12 +80,42 @@ def look_through(contract: Contract, document: Document) -> dict[Kind, Found] | 
     asked = [check.kind for check in CONTENT if check.kind in contract.profile.content]
     large = document.kind == "large"  # it was not parsed, and is looked through as the text that it is
     try:
-        results = found_in(document.text.decode("utf-8", "replace") if large else document.value, asked)
+        results = found_in(document.text.decode("utf-8", "replace") if large else _all_of(document), asked)
     except Exception as error:
         return error
     if document.unread and not large:
         return {kind: each._replace(unread=each.unread or document.unread) for kind, each in results.items()}
     return results
+
+
+def _all_of(document: Document) -> Any:
+    """Return what a result says: its value, and the text that it was read from, where that may say more.
+
+    A model reads the text. A value lacks the first of two fields of one name, the line of JSON Lines that is cut off,
+    and a comment in a Python literal.
+    """
+    source = document.source
+    if not (source and document.is_structured):
+        return document.value
+    # Each name and each text has two quotation marks, in either form; those of a field that is lost are lost, too.
+    quotes = source.count('"') + source.count("\\u0022")
+    if document.kind in ("object", "array", "lines") and not document.unclosed and quotes <= document.text.count(b'"'):
+        return document.value
+    return [document.value, _unescaped(source)]
+
+
+_ESCAPE: Final = re.compile(r"\\(?:u([\da-fA-F]{4})|x([\da-fA-F]{2})|U000([\da-fA-F]{5})|(.))", re.DOTALL)
+_SHORT: Final = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
+
+
+def _unescaped(text: str) -> str:
+    """Return text with the characters that the escapes of JSON and Python in it stand for."""
+
+    def character(escape: re.Match[str]) -> str:
+        digits = escape[1] or escape[2] or escape[3]
+        return chr(int(digits, 16)) if digits else _SHORT.get(escape[4], escape[4])
+
+    return _ESCAPE.sub(character, text).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 CONTENT: Final = (
