@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from base64 import b64encode
+import re
+from base64 import b64decode, b64encode, encodebytes
 from collections.abc import Callable
 from typing import Any
 
@@ -258,7 +259,7 @@ def test_a_large_answer_is_worked_on_apart(guarding: Make) -> None:
 @pytest.mark.parametrize("size", [10, 200_000])
 def test_a_failing_guard_does_as_is_declared(guarding: Make, on_guard_error: str, blocked: bool, size: int) -> None:
     class Failing(Guarding):
-        def judge(self, outcome: Any, beside: Any = None) -> Any:
+        def judge(self, outcome: Any) -> Any:
             raise RuntimeError("a fault")
 
     kept = guarding(on_guard_error=on_guard_error)
@@ -278,7 +279,7 @@ def test_a_session_a_connection_and_an_id_a_call(guarding: Make) -> None:
     kept = guarding()
     seen: list[Any] = []
     judge = kept.judge
-    kept.judge = lambda outcome, beside=None: seen.append(outcome) or judge(outcome, beside)  # type: ignore[method-assign]
+    kept.judge = lambda outcome: seen.append(outcome) or judge(outcome)  # type: ignore[method-assign]
     one, other = Connection(kept), Connection(kept)
     for connection in (one, one, other):
         connection.sent(call(1, sku="K-7"))
@@ -395,36 +396,89 @@ def test_whatever_a_server_says_first_an_answer_is_judged(first: list[bytes], on
     assert b"Ignore all" not in passed(connection, answer(1, ATTACK))
 
 
+def in_base64(data: bytes) -> str:
+    return b64encode(data).decode()
+
+
+#: A result that says something where a client may show it.
+SAYING: dict[str, Callable[[str], Any]] = {
+    "a result of another type": lambda said: {"resultType": "x", **text(said)},
+    "contents that are no list": lambda said: {"content": said},
+    "the result of an old protocol": lambda said: {"toolResult": said},
+    "a field of no protocol": lambda said: {"content": [], "said": said},
+    "a question to the user": lambda said: {"inputRequests": {"a": said}},
+    "a list": lambda said: [said],
+    "text beside a structured form": lambda said: {"structuredContent": {"n": 1}, **text(said)},
+    "a name that is there twice": lambda said: {"structuredContent": {"n": 1}, **text(f'{{"n": "{said}", "n": 1}}')},
+    "a field of a text": lambda said: {"content": [{"type": "text", "text": "ok", "said": said}]},
+    "an annotation": lambda said: {"content": [{"type": "text", "text": "ok", "annotations": {"x": said}}]},
+    "a link's annotation": lambda said: {"content": [{"type": "resource_link", "uri": "u", "annotations": [said]}]},
+    "data of another type": lambda said: {"content": [{"type": "note", "data": said}]},
+    "data of a resource": lambda said: {"content": [{"type": "resource", "resource": {"uri": "u", "data": said}}]},
+    "a drawing": lambda said: {"content": [{"type": "image", "data": in_base64(f"<svg>{said}</svg>".encode())}]},
+    **{
+        f"{form}, in {where}": lambda said, put=put, encoded=encoded: put(encoded(said))
+        for where, put in {
+            "a resource": lambda blob: {"content": [{"type": "resource", "resource": {"uri": "u", "blob": blob}}]},
+            "a block": lambda blob: {"content": [{"type": "new", "blob": blob}]},
+            "a field": lambda blob: {"content": [], "more": [{"blob": blob}]},
+        }.items()
+        for form, encoded in {
+            "base64": lambda said: in_base64(said.encode()),
+            "base64 on lines": lambda said: encodebytes((said + " " * 60).encode()).decode(),
+            "base64 without its end": lambda said: in_base64(said.encode()).rstrip("="),
+            "base64 of bad UTF-8": lambda said: in_base64(said.encode() + b"\xff"),
+            "base64 of UTF-16": lambda said: in_base64(said.encode("utf-16")),
+            "no base64": str,
+        }.items()
+    },
+}
+
+
+def texts_in(data: bytes) -> str:
+    """Everything that a message says, with the bytes in it as the text that they may be."""
+    said = [data.decode()]
+    for each in re.findall(rb'"([A-Za-z0-9+/=\\n]{20,})"', data):
+        raw = b64decode(each.replace(b"\\n", b"") + b"==")
+        said += [raw.decode("latin-1"), raw[2:].decode("utf-16-le", "replace")]
+    return "\n".join(said)
+
+
+@pytest.mark.parametrize("make", SAYING.values(), ids=SAYING)
+def test_each_part_that_a_client_may_show_is_judged(guarding: Make, make: Callable[[str], Any]) -> None:
+    connection = Connection(guarding(CALLED))
+    connection.sent(call(1))
+    assert "Ignore all" in texts_in(answer(1, make(INJECTION)))
+    made = passed(connection, answer(1, make(INJECTION)))
+
+    assert b"withheld" in made or b"was blocked" in made
+    assert "Ignore all" not in texts_in(made)
+    connection.sent(call(2))
+    said = texts_in(passed(connection, answer(2, make(KEY))))
+    assert "tea4two" not in said
+    assert "<DATABASE_PASSWORD_1>" in said or "withheld" in said
+    connection.sent(call(3))
+    plain = answer(3, make("There are twelve left."))
+    assert passed(connection, plain) == plain
+
+
 @pytest.mark.parametrize(
     "data",
     [
-        answer(1, {"resultType": "x", **ATTACK}),
-        answer(1, {"content": INJECTION}),
-        answer(1, {"toolResult": INJECTION}),
-        answer(1, {"content": [], "said": INJECTION}),
-        answer(1, {"inputRequests": {"a": INJECTION}}),
-        answer(1, [INJECTION]),
-        answer(
-            1,
-            {
-                "content": [
-                    {"type": "resource", "resource": {"uri": "u", "blob": b64encode(INJECTION.encode()).decode()}}
-                ]
-            },
-        ),
         line({"id": 1, "result": ATTACK}),
         line({"jsonrpc": "2.0", "id": 1, "result": {}, "error": {"code": 1, "message": INJECTION}}),
+        failed("no", {"blob": INJECTION}),
         b"\xef\xbb\xbf" + answer(1, ATTACK),
+        answer(1, ATTACK).decode().encode("utf-16"),
     ],
 )
-def test_each_part_that_a_client_may_show_is_judged(guarding: Make, data: bytes) -> None:
+def test_each_message_that_a_client_may_take_for_the_answer_is_judged(guarding: Make, data: bytes) -> None:
     connection = Connection(guarding(CALLED))
     connection.sent(call(1))
     made = passed(connection, data)
 
     assert b"withheld" in made or b"was blocked" in made
     assert b"Ignore all" not in made
-    assert b64encode(INJECTION.encode()) not in made
 
 
 DEEP = answer(1, ATTACK).replace(b'"content"', b'"_meta": {"x": ' + b"[" * 1_500 + b"]" * 1_500 + b'}, "content"')
@@ -439,6 +493,13 @@ def test_what_cannot_be_read_is_withheld_where_failures_are_closed(guarding: Mak
     assert made["result"]["isError"] is True
     assert "cannot be read" in made["result"]["content"][0]["text"]
     assert passed(connection, DEEP) == b""  # nobody waits for it
+    connection.sent(call(1))
+    connection.sent(call(2))
+    inner = DEEP.replace(b'"_meta": {', b'"_meta": {"id": 1, ').replace(b'"id": 1, "result"', b'"id": 2, "result"')
+    assert json.loads(passed(connection, inner))["id"] == 2
+    both = b"[" + DEEP.strip() + b", " + answer(3, text("12 left")).strip() + b"]\n"
+    connection.sent(call(3))
+    assert {each["id"] for each in json.loads(passed(connection, both))} == {1, 3}
     opened = Connection(guarding(CALLED))
     opened.sent(call(1))
     assert passed(opened, DEEP) == DEEP
@@ -481,6 +542,53 @@ def test_what_cannot_be_written_again_is_no_way_past_a_verdict(
         assert b"Ignore all" not in made
         assert b"tea4two" not in made
         assert json.loads(made)["id"] == 1
+
+
+def test_no_stray_message_ends_a_call_where_failures_are_closed(guarding: Make) -> None:
+    connection = Connection(guarding(CALLED, on_guard_error="closed"))
+    connection.sent(call(1))
+    progress = line({"jsonrpc": "2.0", "method": "notifications/progress", "params": None})
+    good = answer(1, text("12 left"))
+
+    def on_stream(data: bytes) -> bytes:
+        step = connection.received(data, asked=1)
+        return step if isinstance(step, bytes) else step.run()
+
+    assert on_stream(progress) == progress
+    assert on_stream(b"ping 2024") == b""
+    assert on_stream(line({"jsonrpc": "2.0", "method": "notifications/progress", "params": "none"})) == b""
+    assert on_stream(good) == good
+
+
+def test_a_failure_loses_no_answer(guarding: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = guarding(CALLED, on_guard_error="closed")
+
+    def fails(*_: Any, **__: Any) -> None:
+        raise ValueError("a fault")
+
+    monkeypatch.setattr(kept, "listed", fails)
+    monkeypatch.setattr(kept, "judge", fails)
+    connection = Connection(kept)
+    for data in (ask("tools/list", 1), call(2), ask("ping", 3)):
+        connection.sent(data)
+    parts = [json.loads(answer(number, result)) for number, result in ((1, {"tools": []}), (2, text("a")), (3, {}))]
+    made = json.loads(passed(connection, line(parts)))
+
+    assert [made[0], made[2]] == [parts[0], parts[2]]
+    assert made[1]["id"] == 2
+    assert "could not be verified" in made[1]["result"]["content"][0]["text"]
+    assert kept.counts["failures"] == 2
+
+
+def test_the_gravest_verdict_stands_where_an_answer_may_be_that_of_several_requests(guarding: Make) -> None:
+    rules = {"gray": {"injection": "flag"}, "black": {"injection": "block"}, "red": {"secrets": "redact"}}
+    kept = guarding(*(parse_profile({"name": name, "content": content}) for name, content in rules.items()))
+    for order in (("gray", "black", "red"), ("red", "black", "gray")):
+        connection = Connection(kept)
+        for id_, tool in zip((1, "1", "0x1"), order, strict=True):
+            connection.sent(call(id_, tool))
+        assert b"Ignore all" not in passed(connection, line({"id": 1.0, "result": ATTACK}))
+        assert b"tea4two" not in passed(connection, line({"id": 1.0, "result": text(KEY)}))
 
 
 def test_other_parts_of_a_batch_stay_where_an_odd_one_is_withheld(guarding: Make) -> None:
@@ -533,7 +641,7 @@ def test_an_answer_teaches_once(guarding: Make) -> None:
     kept = guarding(CALLED)
     seen: list[Any] = []
     judge = kept.judge
-    kept.judge = lambda outcome, beside=None: seen.append(outcome.learn) or judge(outcome, beside)  # type: ignore[method-assign]
+    kept.judge = lambda outcome: seen.append(outcome.learn) or judge(outcome)  # type: ignore[method-assign]
     connection = Connection(kept)
     connection.sent(call(1))
     for data in (
@@ -555,6 +663,10 @@ def test_a_batch_with_a_call_that_is_refused_is_not_sent(guarding: Make, monkeyp
     assert [each["id"] for each in made] == [1, 2]
     assert "not sent" in made[0]["error"]["message"]
     assert made[1]["result"]["isError"] is True
+    closed = Connection(guarding(CALLED, on_guard_error="closed"))
+    monkeypatch.setattr(closed._guarding, "refusal", lambda tool: "no" if tool == "gone" else None)
+    closed.sent(line([json.loads(call(1)), json.loads(call(2, "gone"))]))
+    assert passed(closed, answer(1, text("12 left"))) == b""  # nobody waits for it
 
 
 # --- Errors, resources and prompts: the content rules alone ---
@@ -627,6 +739,12 @@ def test_a_flagged_resource_and_a_flagged_prompt_have_a_line_for_the_model(guard
     assert read["contents"][2]["uri"] == "file:///a"
     assert got["messages"][:1] == prompt(INJECTION)["messages"]
     assert "may be wrong" in got["messages"][1]["content"]["text"]
+    connection.sent(ask("resources/read", 3))
+    odd = json.loads(passed(connection, line({"jsonrpc": "2.0", "id": 3, "error": {"message": [INJECTION]}})))
+    assert INJECTION in odd["error"]["message"]
+    assert "may be wrong" in odd["error"]["message"]
+    connection.sent(ask("resources/read", 4))
+    assert "may be wrong" in json.loads(passed(connection, answer(4, [INJECTION])))["error"]["message"]
     assert read["_meta"]["agentguard"]["verdict"] == got["_meta"]["agentguard"]["verdict"] == "flag"
 
 

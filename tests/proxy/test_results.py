@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentguard.guard import Judgement
-from agentguard.proxy._results import is_tool_result, marked, read_result
+from agentguard.proxy._results import beside_value, is_tool_result, marked, read_result
 
 from ..rows import over
 from .conftest import text
@@ -38,9 +38,9 @@ def test_what_is_judged(result: Any, value: Any) -> None:
 
 
 def test_contents_count_where_they_say_something_else_than_the_structured_form() -> None:
-    assert read_result({"structuredContent": {"n": 1}, **text('{ "n":1.0 }')}).beside is None
-    assert read_result({"structuredContent": {"n": 1}}).beside is None
-    assert read_result({"structuredContent": {"n": 1}, **text("mail ada@example.org")}).beside == "mail ada@example.org"
+    assert beside_value({"structuredContent": {"n": 1}, **text('{ "n":1.0 }')}) is None
+    assert beside_value({"structuredContent": {"n": 1}}) is None
+    assert beside_value({"structuredContent": {"n": 1}, **text("mail ada@example.org")}) == "mail ada@example.org"
 
 
 @over(("result", "expected"), [
@@ -122,6 +122,7 @@ RESULTS = st.fixed_dictionaries(
 @given(RESULTS, st.sampled_from(["pass", "annotate", "replace"]))
 def test_any_result_can_be_read_and_marked(result: Any, action: Any) -> None:
     read_result(result)
+    beside_value(result)
     line = "[careful]" if action == "annotate" else ""
     made = marked(result, Judgement(action, None, "withheld", ("pii",) if action == "pass" else (), line))
 

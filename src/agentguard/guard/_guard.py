@@ -624,7 +624,7 @@ def _is_unread(readings: Collection[Reading]) -> bool:
     return any(reading.state == "unknown" for reading in readings)
 
 
-def _gravity(judgement: Judgement) -> tuple[int, int]:
+def gravity(judgement: Judgement) -> tuple[int, int]:
     """The gravity of a judgement: by its action, then, since shadow mode takes none, by its verdict.
 
     A failure of the guard is graver than an acceptance, which would deny it.
@@ -634,7 +634,7 @@ def _gravity(judgement: Judgement) -> tuple[int, int]:
 
 def _graver(judgement: Judgement, own: Judgement) -> Judgement:
     """The judgement on an answer, where one of its parts has one of its own: the graver of the two stands."""
-    if _gravity(own) <= _gravity(judgement):
+    if gravity(own) <= gravity(judgement):
         return judgement
     return judgement._replace(
         action=own.action, result=own.result, notice=own.notice, line=own.line, hazard=own.hazard,

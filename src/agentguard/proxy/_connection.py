@@ -12,13 +12,30 @@ from uuid import uuid4
 
 from agentguard import _forks as forks
 from agentguard.guard import Judgement, Outcome
-from agentguard.guard._guard import ACTIONS, LARGE, is_large
+from agentguard.guard._guard import LARGE, gravity, is_large
 from agentguard.guard._read_back import Answer, Call, FindCall
 from agentguard.guard._wording import notice_of
 from agentguard.proxy._guarding import Guarding
-from agentguard.proxy._messages import is_request, is_response, key_of, read_exactly, read_message, write_message
+from agentguard.proxy._messages import (
+    is_answer,
+    is_request,
+    is_response,
+    key_of,
+    read_exactly,
+    read_message,
+    write_message,
+)
 from agentguard.proxy._pins import Pages
-from agentguard.proxy._results import error_of, is_tool_result, mark, marked, own_meta, read_result, said
+from agentguard.proxy._results import (
+    beside_value,
+    error_of,
+    is_tool_result,
+    mark,
+    marked,
+    own_meta,
+    read_result,
+    said,
+)
 
 _log = logging.getLogger("agentguard")
 
@@ -35,6 +52,8 @@ MOST_SECONDS: Final = 600.0  # that an answer to a request of the guard's own is
 MOST_OPEN: Final = 10_000  # requests, and tasks, of which the oldest is forgotten first
 TOO_LONG: Final = "is too long to be verified"
 MOST_PAST: Final = 256  # requests that were answered and are remembered
+MESSAGE: Final = (b"{", b"[")  # by which a message, or a batch, begins
+UNWRITTEN: Final = notice_of("The result could not be verified and was withheld.")
 
 
 class Request(NamedTuple):
@@ -217,7 +236,8 @@ class Connection:
             requests.remove(exact)
             if not requests:
                 del self._open[key]
-            self._past[key] = exact._replace(answered=True)
+            # Without its arguments, which may be large.
+            self._past[key] = exact._replace(args=None, answered=True)
             if len(self._past) > MOST_PAST:
                 self._past.pop(next(iter(self._past)))
             return [exact]
@@ -242,11 +262,6 @@ class Connection:
             asked: the id of the request that it came as the answer to, where the transport tells: some clients go by
                 that, whatever id the answer has.
         """
-        if not (self._open or self._past or self._own or self.withholds):
-            # No answer is due that is looked at; but what a client was told of the tools may hold no more.
-            if self._names is not None and b"list_changed" in data:
-                self._names = None
-            return data
         at = perf_counter()
         if len(data) > LARGE:
             return Work(
@@ -271,11 +286,17 @@ class Connection:
             self._unread("server", data)
             if not isinstance(error, ValueError):
                 _log.error("a message of the server could not be looked at: %s", type(error).__name__)
-            return self.withheld(data, asked) if self.withholds and data.strip() else data
+            if not self.withholds or not data.strip():
+                return data
+            # Servers write other lines too, which no client takes for an answer.
+            return self.withheld(data, asked) if _start(data) in MESSAGE else b""
         if odd:
             self._unread("server", data)
         if len(odd) == len(parts) and odd:
-            return self.withheld(data, asked)
+            if any(is_answer(each) for each in parts):
+                return self.withheld(data, asked, "is no answer of the protocol")
+            _log.error("a message of the server is none of the protocol: it is withheld")
+            return b""
         if not due and not odd:
             return data
         requests = [each for some in due.values() for each in some]
@@ -299,7 +320,7 @@ class Connection:
             if each.get("method") == "notifications/tools/list_changed":
                 self._names = None
             requests: list[Request] = []
-            if "result" in each or "error" in each:
+            if is_answer(each):
                 requests = self._due(each["id"], closes=is_response(each)) if "id" in each else []
                 if asked is not None and not any(is_same(request.id, asked) for request in requests):
                     requests = [*requests, *self._due(asked, closes=False)]
@@ -313,39 +334,38 @@ class Connection:
         self, data: bytes, parts: list[Any], due: dict[int, list[Request]], odd: list[int], at: float
     ) -> bytes:
         """Do what is to be done about answers; the message with what was found, and without its odd parts."""
-        found: list[tuple[int, str, str, Judgement]] = []
-        try:
-            for place, requests in due.items():
-                for part in ("result", "error"):
-                    if part in parts[place]:
-                        found += self._found(place, part, requests, parts[place][part], at)
-            return _rewritten(data, found, odd) if found or odd else data
-        except ValueError:  # a server may send numbers that JSON has not
-            _log.error("an answer of the server cannot be written with its verdict")
-        except Exception as error:
-            self._guarding.count("failures")
-            _log.error("an answer of the server could not be judged: %s", type(error).__name__)
-        if not (self.withholds or found):
+        found = [
+            change
+            for place, requests in due.items()
+            for part in ("result", "error")
+            if part in parts[place]
+            for change in self._found(place, part, requests, parts[place][part], at)
+        ]
+        if not found and not odd:
             return data
-        # Also where what was found cannot be written into it: a server has that in its hand.
-        notice = notice_of("The result could not be verified and was withheld.")
-        answered = [requests[0] for requests in due.values() if requests[0].method not in UNJUDGED]
-        made = [read_exactly(_instead(request, notice)) for request in answered]
-        return write_message(made if len(parts) > 1 else made[0]) + b"\n" if made else b""
+        try:
+            return _rewritten(data, found, odd)
+        except Exception as error:  # a server may send numbers that JSON has not: nothing of it passes
+            _log.error("an answer of the server cannot be written with its verdict: %s", type(error).__name__)
+        made = [_instead(each, UNWRITTEN).strip() for requests in due.values() for each in requests]
+        return (made[0] if len(made) == 1 else b"[" + b",".join(made) + b"]") + b"\n" if made else b""
 
     def _found(
         self, place: int, part: str, requests: list[Request], value: Any, at: float
     ) -> list[tuple[int, str, str, Judgement]]:
-        """What changes a part of an answer: the gravest judgement, where it may answer several requests."""
-        judged = [(self._settle(each, part, value, at), each.method) for each in requests]
+        """Judge a part of an answer: what changes it, the gravest judgement where it may answer several requests."""
+        try:
+            judged = [(self._settle(each, part, value, at), each.method) for each in requests]
+        except Exception as error:
+            self._guarding.count("failures")
+            _log.error("an answer of the server could not be judged: %s", type(error).__name__)
+            due = [each.method for each in requests if each.method not in UNJUDGED]
+            return [(place, part, due[0], Judgement("replace", None, UNWRITTEN))] if self.withholds and due else []
         changes = [(judgement, method) for judgement, method in judged if judgement is not None]
         if self._guarding.guard.shadow or not changes:
             return []
-        if len(changes) == 1:
-            return [(place, part, changes[0][1], changes[0][0])]
-        worst, method = max(changes, key=lambda change: ACTIONS.index(change[0].action))
-        redact = [(*judgement.redact, *judgement.redact_artifact) for judgement, _ in changes]
-        kinds = tuple(dict.fromkeys(kind for each in redact for kind in each))
+        worst, method = max(changes, key=lambda change: gravity(change[0]))
+        kinds = tuple(dict.fromkeys(kind for judgement, _ in changes for kind in judgement.redact))
         return [(place, part, method, worst._replace(redact=kinds))]
 
     def _settle(self, request: Request, part: str, value: Any, at: float) -> Judgement | None:
@@ -370,15 +390,18 @@ class Connection:
             request.tool, request.args, read.value, took, self.session, self._call_id(), read.is_error,
             learn=not request.answered,
         )  # fmt: skip
+        if self._guarding.guard.searches(request.tool):
+            outcome = outcome._replace(beside=beside_value(value))
         if self._send is not None:
             outcome = self._guarding.guard.read_back(outcome, self._calls_for(request))
-        return _change(self._guarding.judge(outcome, read.beside))
+        return _change(self._guarding.judge(outcome))
 
     def _judged_content(self, request: Request, value: Any) -> Judgement | None:
         """Judge what is no tool's result by the content rules alone: an error, a resource, a prompt, a task."""
+        if not self._guarding.guard.searches(request.tool):
+            return None
         outcome = Outcome(request.tool, request.args, said(value), None, self.session, self._call_id())
-        judgement = self._guarding.judge_content(outcome)
-        return None if judgement is None else _change(judgement)
+        return _change(self._guarding.judge_content(outcome))
 
     def _call_id(self) -> str:
         with self._lock:
@@ -456,25 +479,38 @@ class Connection:
     # --- Messages that cannot be read ---
 
     def withheld(self, ends: bytes, asked: Any = None, why: str = "cannot be read") -> bytes:
-        """What a client gets in the place of such a message: a notice, where it can be told which request it answers.
+        """Close the request that such a message answers, and return a notice in its place; of a batch, all of them.
 
         Args:
             ends: the message, or its beginning and its end.
             asked: as for ``received``.
             why: completes "the result of … and was withheld".
         """
-        # Only what looks like a message is taken for an answer: servers write other lines too.
-        read = ends[:ENDS] + ends[-ENDS:] if ends.lstrip()[:1] in (b"{", b"[") else b""
-        for id_ in (*([] if asked is None else [asked]), *map(_read_id, _ANY_ID.findall(read))):
+        start = _start(ends)
+        told: list[bytes] = []
+        if start in MESSAGE:
+            own = [found[1] for found in (_FIRST_ID.match(ends), _LAST_ID.search(ends[-ENDS:])) if found]
+            told = own or _ANY_ID.findall(ends[:ENDS] + ends[-ENDS:])
+        made = []
+        for id_ in (*([] if asked is None else [asked]), *map(_read_id, told)):
             with self._lock:
                 request = next(iter(self._open.get(key_of(id_), ())), None)
             if request is None:
                 continue
             self._due(request.id, closes=True)
             notice = notice_of(f"The result of {request.tool or request.method!r} {why} and was withheld.")
-            return _instead(request, notice)
+            made.append(_instead(request, notice))
+            if start != b"[":
+                return made[0]
+        if made:
+            return b"[" + b",".join(each.strip() for each in made) + b"]\n"
         _log.error("a message of the server %s: it is withheld, and its request cannot be told", why)
         return b""
+
+
+def _start(data: bytes) -> bytes:
+    """Return the first byte after white space and a byte order mark."""
+    return data.lstrip(b" \t\r\n\xef\xbb\xbf")[:1]
 
 
 def _read_id(text: bytes) -> Any:
@@ -492,8 +528,7 @@ def is_same(one: Any, other: Any) -> bool:
 
 def _change(judgement: Judgement) -> Judgement | None:
     """The judgement, where something is to be changed by it."""
-    changes = judgement.action != "pass" or judgement.redact or judgement.redact_artifact
-    return judgement if changes else None
+    return judgement if judgement.action != "pass" or judgement.redact else None
 
 
 def _error(id_: Any, message: str) -> bytes:
@@ -514,8 +549,7 @@ def _rewritten(data: bytes, found: list[tuple[int, str, str, Judgement]], odd: l
     message = read_exactly(data)
     parts = message if isinstance(message, list) else [message]
     for place, part, method, judgement in found:
-        if part in parts[place]:  # the other part may have made the whole of it an error
-            mark(parts[place], part, method, judgement)
+        mark(parts[place], part, method, judgement)
     if odd:
         message = [each for place, each in enumerate(parts) if place not in odd]
     return write_message(message) + data[len(data.rstrip(b"\r\n")) :]

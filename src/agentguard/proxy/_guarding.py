@@ -6,12 +6,11 @@ import logging
 import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from typing import Any, Final, Literal
 
 from agentguard import _forks as forks
 from agentguard.errors import ConfigurationError, ProfileError
-from agentguard.guard import Guard, Judgement, Outcome, artifact_of
+from agentguard.guard import Guard, Judgement, Outcome
 from agentguard.guard._wording import flag_line, notice_of
 from agentguard.proxy._pins import Difference, Pin, Tool, differences, entry_of, tool_of
 from agentguard.stores import Store
@@ -48,8 +47,7 @@ class Guarding:
         pin: Pin | None = None,
         on_listing: OnListing = "flag",
     ) -> None:
-        # What is judged beside a result is no artifact here, but is treated as one.
-        self.guard = replace(guard, artifacts="judge")
+        self.guard = guard
         self.counts: Counter[str] = Counter()
         self._engine = engine = guard.engine
         self._profiles = ProfileIndex(profiles)
@@ -58,7 +56,6 @@ class Guarding:
         self._changes = None if store is None else ChangeLog(store)
         self._lock = forks.lock(forks.Rank.LEAF)
         self._declared: dict[str, dict[str, Any]] = {}
-        self._searched: set[str] = set()
         self._scanned: set[str] = set()
         self._scans: list[threading.Thread] = []
         self._closed = False
@@ -80,23 +77,14 @@ class Guarding:
         """A call of this tool is followed by one of the guard's own, as its profile has it."""
         return bool(self._engine.read_backs(tool))
 
-    def judge(self, outcome: Outcome, beside: Any = None) -> Judgement:
-        """Judge a result, and what is shown beside it; never raises."""
-        # Contents beside a structured form are searched for what the user's profile asks for, and judged by that alone.
-        content = None if beside is None else self._engine.profile_of(outcome.tool).content
-        if content and outcome.tool not in self._searched:
-            self._engine.register_tool_profile(artifact_of(outcome.tool), content=dict(content))
-            self._searched.add(outcome.tool)
-        judgement = self.guard.judge_with_artifact(outcome, beside if content else None)
-        if self.guard.shadow and judgement.redact_artifact:
-            judgement = judgement._replace(redact_artifact=())
+    def judge(self, outcome: Outcome) -> Judgement:
+        """Judge a result; never raises."""
+        judgement = self.guard.judge(outcome)
         self._told(outcome.tool, judgement)
         return self._with_listing(outcome.tool, judgement)
 
-    def judge_content(self, outcome: Outcome) -> Judgement | None:
-        """Judge text that is no tool's result by the content rules of a profile; None where it has none."""
-        if not self._engine.profile_of(outcome.tool).content:
-            return None
+    def judge_content(self, outcome: Outcome) -> Judgement:
+        """Judge text that is no tool's result by the content rules of a profile; never raises."""
         judgement = self.guard.judge_content(outcome)
         self._told(outcome.tool, judgement)
         return judgement

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from agentguard.guard._read_back import in_thread
 from agentguard.proxy._connection import ENDS, TOO_LONG, Connection, Work
-from agentguard.proxy._events import Events, with_data
+from agentguard.proxy._events import Events, read_event, with_data
 from agentguard.proxy._guarding import Guarding
 from agentguard.proxy._messages import LONGEST, read_message
 from agentguard.proxy._pins import Pages
@@ -210,7 +210,7 @@ async def _events(response: httpx.Response, connection: Connection, asked: Any) 
     async for chunk in response.aiter_bytes():
         for event in events.feed(chunk):
             if not event.whole and connection.withholds:
-                notice = connection.withheld(event.raw[:ENDS], asked, TOO_LONG)
+                notice = connection.withheld(read_event(event.raw[:ENDS]).data, asked, TOO_LONG)
                 yield b"data: " + notice + b"\n" if notice else b""
                 return
             if not event.data:

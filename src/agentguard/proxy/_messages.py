@@ -75,8 +75,8 @@ class Lines:
 def read_message(data: bytes) -> Any:
     """Read a message; a lenient reader takes what a strict one refuses, since a client may be lenient too.
 
-    NaN, lone surrogates, integers of any length, a byte order mark and bytes that are no UTF-8 are read. What is read
-    is judged, and never sent: what is sent is read by ``json`` alone, which keeps integers as they are.
+    NaN, lone surrogates, integers of any length, a byte order mark, UTF-16 and bytes that are no UTF-8 are read. What
+    is read is judged, and never sent: what is sent is read by ``json`` alone, which keeps integers as they are.
 
     Raises:
         ValueError: for what is no JSON, or is nested too deeply.
@@ -97,7 +97,7 @@ def read_exactly(data: bytes) -> Any:
         ValueError: for what is no JSON, or is nested too deeply.
     """
     try:
-        return json.loads(data.decode("utf-8-sig", "replace"))
+        return json.loads(data.decode(json.detect_encoding(data), "replace"))
     except RecursionError:
         raise ValueError("nested too deeply") from None
 
@@ -109,6 +109,11 @@ def write_message(message: Any) -> bytes:
         ValueError: for a number that JSON does not have.
     """
     return json.dumps(message, allow_nan=False, separators=(",", ":")).encode("ascii")
+
+
+def is_answer(message: Any) -> bool:
+    """Some client may take a message for the answer to a request."""
+    return isinstance(message, dict) and ("result" in message or "error" in message)
 
 
 def is_response(message: dict[str, Any]) -> bool:
@@ -141,7 +146,7 @@ def is_request(message: dict[str, Any]) -> bool:
         and isinstance(message.get("method"), str)
         and message.keys() <= {"jsonrpc", "id", "method", "params"}
         and type(message.get("id", 0)) in (int, str)
-        and isinstance(message.get("params", {}), (dict, list))
+        and isinstance(message.get("params"), (dict, list, type(None)))
     )
 
 

@@ -1,15 +1,13 @@
-"""A tool's result as MCP sends it: what is judged of it, and the same with what was found."""
+"""A tool's result as MCP sends it: the parts that are judged, and the same with what was found."""
 
 from __future__ import annotations
 
-import base64
-import binascii
 import json
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
-import orjson
-
+from agentguard.content._bytes import text_in_base64, with_text_in_base64
+from agentguard.content._results import unambiguous
 from agentguard.guard import Judgement
 from agentguard.guard._wording import appended
 
@@ -17,24 +15,21 @@ from agentguard.guard._wording import appended
 KEY: Final = "agentguard"
 #: What the protocol itself keeps in ``_meta``; it stays in a blocked result too.
 _OWN: Final = "io.modelcontextprotocol/"
-_BYTES: Final = ("data", "blob")
+#: Fields that differ from call to call, or say how to show a block: nothing is learned of them.
 _LEFT_OUT: Final = ("_meta", "annotations", "id", "icons")
 _KNOWN: Final = ("content", "structuredContent", "isError", "resultType", "_meta")
 INTERNAL_ERROR: Final = -32603
 
 
 class ToolResult(NamedTuple):
-    """What is judged of a result.
+    """A tool's result as the guard judges it.
 
     Attributes:
         value: its structured form where it has one, else its contents.
-        beside: what else a client may show: its contents, where they say something else than its structured form, text
-            that is sent as bytes, fields that the protocol does not have; None where there is none.
         is_error: the tool says that it failed.
     """
 
     value: Any
-    beside: Any
     is_error: bool
 
 
@@ -54,99 +49,131 @@ def is_tool_result(result: Any) -> bool:
 def read_result(result: Mapping[str, Any]) -> ToolResult:
     """Read a tool's result: ``structuredContent`` where it is there, else what the contents say, as one value.
 
-    Of an image or a sound its type and its size stand for it. Ids and ``_meta``, which say nothing, are left out.
+    Of an image or a sound its type and its size stand for it. Ids and annotations are left out.
 
     >>> read_result({"content": [{"type": "text", "text": "18 degrees"}]})
-    ToolResult(value='18 degrees', beside=None, is_error=False)
+    ToolResult(value='18 degrees', is_error=False)
     >>> read_result({"content": [{"type": "text", "text": '{"n": 1}'}], "structuredContent": {"n": 1}})
-    ToolResult(value={'n': 1}, beside=None, is_error=False)
+    ToolResult(value={'n': 1}, is_error=False)
     """
-    blocks = result.get("content")
-    items = [_plain(block) for block in blocks] if isinstance(blocks, list) else []
-    contents: Any = items[0] if len(items) == 1 else [_as_json(item) for item in items]
-    is_error = result.get("isError") is True
     structured = result.get("structuredContent")
-    beside: list[Any] = (
-        [text for block in blocks for text in _texts_in_bytes(block)] if isinstance(blocks, list) else []
-    )
-    if blocks is not None and not isinstance(blocks, list):
-        beside.append(said(blocks))
+    value = _contents(_blocks(result)) if structured is None else structured
+    return ToolResult(value, result.get("isError") is True)
+
+
+def beside_value(result: Mapping[str, Any]) -> Any:
+    """Gather what a client may show the model of a tool's result beside the value that ``read_result`` reads.
+
+    That is: contents that say something else than the structured form, text that is sent as bytes, and fields of the
+    result and of its contents that are not in the value. ``_meta`` is for the application, which shows it to no model.
+
+    Returns:
+        None where there is nothing.
+
+    >>> beside_value({"content": [{"type": "text", "text": "Two left."}], "structuredContent": {"n": 2}})
+    'Two left.'
+    >>> beside_value({"content": [{"type": "text", "text": "Two left.", "note": "or so"}]})
+    {'note': 'or so'}
+    """
+    blocks = _blocks(result)
+    beside = [rest for block in blocks if (rest := _rest(block))]
+    structured = result.get("structuredContent")
+    if structured is not None and blocks:
+        contents = _contents(blocks)
+        if len(blocks) > 1 or _as_json(contents) != structured:
+            beside.insert(0, contents)
     others = {name: said(value) for name, value in result.items() if name not in _KNOWN}
+    if not isinstance(result.get("content", []), list):
+        others["content"] = said(result["content"])
     beside += [others] if others else []
-    same = structured is None or not items or (len(items) == 1 and _as_json(contents) == structured)
-    beside = beside if same else [contents, *beside]
-    rest: Any = beside[0] if len(beside) == 1 else beside or None
-    return ToolResult(contents if structured is None else structured, rest, is_error)
+    return beside[0] if len(beside) == 1 else beside or None
+
+
+def _blocks(result: Mapping[str, Any]) -> list[Any]:
+    blocks = result.get("content")
+    return blocks if isinstance(blocks, list) else []
+
+
+def _contents(blocks: list[Any]) -> Any:
+    items = [_plain(block) for block in blocks]
+    return items[0] if len(items) == 1 else [_as_json(item) for item in items]
 
 
 def _plain(block: Any) -> Any:
-    """What a block says."""
-    if not isinstance(block, Mapping):
+    """Return what a block says."""
+    if not isinstance(block, dict):
         return block
-    if block.get("type") == "text" and isinstance(block.get("text"), str):
+    if _is_text(block):
         return block["text"]
-    said = {name: value for name, value in block.items() if name not in _LEFT_OUT}
-    inner = said.get("resource")
-    if isinstance(inner, Mapping):
-        said["resource"] = _sized({name: value for name, value in inner.items() if name not in _LEFT_OUT})
-    return _sized(said)
+    plain = _sized(block)
+    if isinstance(plain.get("resource"), dict):
+        plain["resource"] = _sized(plain["resource"])
+    return plain
+
+
+def _is_text(block: dict[str, Any]) -> bool:
+    return block.get("type") == "text" and isinstance(block.get("text"), str)
 
 
 def _sized(fields: dict[str, Any]) -> dict[str, Any]:
-    """The fields with the size in the place of bytes, in bytes."""
-    for name in _BYTES:
-        if isinstance(fields.get(name), str):
-            fields[name] = {"bytes": len(fields[name]) * 3 // 4}  # of base64
-    return fields
+    """Return the fields of which something is learned, with the size in the place of bytes."""
+    return {
+        name: _size(value) if _is_bytes(fields, name) else value
+        for name, value in fields.items()
+        if name not in _LEFT_OUT
+    }
+
+
+def _size(encoded: str) -> dict[str, int]:
+    return {"bytes": len(encoded) * 3 // 4}
+
+
+def _rest(block: Any) -> dict[str, Any]:
+    """Return the fields of a block of which the value does not say all."""
+    if not isinstance(block, dict):
+        return {}
+    value = {"type": "text", "text": block["text"]} if _is_text(block) else _plain(block)
+    return {name: each for name, each in said(block).items() if name != "_meta" and value.get(name) != each}
 
 
 def said(value: Any) -> Any:
-    """A value of any kind as it is looked through: text that is sent as bytes is read, other bytes are their size.
+    """Return a value of any kind with the texts in place of the base64 that they are sent as, and sizes of other bytes.
 
-    >>> said({"contents": [{"uri": "a", "blob": "aGVsbG8="}, {"uri": "b", "blob": "/9j/"}]})
-    {'contents': [{'uri': 'a', 'blob': 'hello'}, {'uri': 'b', 'blob': {'bytes': 3}}]}
+    >>> said({"contents": [{"uri": "a", "blob": "aGVsbG8="}, {"uri": "b", "blob": "/9j/4AAQ"}]})
+    {'contents': [{'uri': 'a', 'blob': 'hello'}, {'uri': 'b', 'blob': {'bytes': 6}}]}
     """
-    try:
-        return _said(value)
-    except RecursionError:  # nested more deeply than anybody reads: looked through as it stands
-        return value
-
-
-def _said(value: Any) -> Any:
-    if isinstance(value, list):
-        return [_said(item) for item in value]
-    if not isinstance(value, dict):
-        return value
-    return {name: _read(item) if _is_bytes(value, name) else _said(item) for name, item in value.items()}
+    top = [value]
+    pending: list[Any] = [top]  # copies whose items are to be read; by a list, for JSON may be 1,000 levels deep
+    while pending:
+        owner = pending.pop()
+        for name, item in list(owner.items() if isinstance(owner, dict) else enumerate(owner)):
+            if isinstance(owner, dict) and _is_bytes(owner, name):
+                owner[name] = _read(item)
+            elif isinstance(item, (dict, list)):
+                owner[name] = item.copy()
+                pending.append(owner[name])
+    return top[0]
 
 
 def _is_bytes(owner: dict[str, Any], name: str) -> bool:
     """A field holds bytes, in base64."""
-    if not isinstance(owner[name], str):
+    if name != "blob" and not (name == "data" and owner.get("type") in ("image", "audio")):
         return False
-    return name == "blob" or (name == "data" and owner.get("type") in ("image", "audio"))
+    return isinstance(owner[name], str)
 
 
-def _read(text: str) -> Any:
-    """The text that base64 stands for; the size of other bytes."""
-    try:
-        return base64.b64decode(text, validate=True).decode()
-    except (binascii.Error, ValueError):
-        return {"bytes": len(text) * 3 // 4}
-
-
-def _texts_in_bytes(block: Any) -> list[str]:
-    inner = block.get("resource") if isinstance(block, dict) else None
-    blob = _read(inner["blob"]) if isinstance(inner, dict) and isinstance(inner.get("blob"), str) else None
-    return [blob] if isinstance(blob, str) and blob else []
+def _read(encoded: str) -> Any:
+    text = text_in_base64(encoded)
+    return _size(encoded) if text is None else text
 
 
 def _as_json(text: Any) -> Any:
+    """Return what a text says to every reader of JSON; the text where a name stands twice in it."""
     if not isinstance(text, str) or text.lstrip()[:1] not in ("{", "["):
         return text
     try:
-        return orjson.loads(text)
-    except orjson.JSONDecodeError:
+        return unambiguous(text)
+    except (ValueError, RecursionError):
         return text
 
 
@@ -163,16 +190,14 @@ def marked(result: dict[str, Any], judgement: Judgement) -> dict[str, Any]:
     changed = {**result, "_meta": {**meta, KEY: verdict}}
     content = result.get("content")
     content = content if isinstance(content, list) else []
-    if judgement.redact or judgement.redact_artifact:
-        # What the contents repeat of the structured form is looked through for what either was found to hold.
-        kinds = tuple(dict.fromkeys((*judgement.redact, *judgement.redact_artifact)))
-        both = judgement._replace(redact=kinds)
-        content = [_without_redacted(block, both) for block in content]
-        changed |= {name: _shown(value, both) for name, value in result.items() if name not in _KNOWN}
+    if judgement.redact:
+        content = [_without_redacted(block, judgement) for block in content]
+        changed |= {name: _shown(value, judgement) for name, value in result.items() if name not in _KNOWN}
         if "content" in result:
-            changed["content"] = content if isinstance(result["content"], list) else _shown(result["content"], both)
+            is_list = isinstance(result["content"], list)
+            changed["content"] = content if is_list else _shown(result["content"], judgement)
         if "structuredContent" in result:
-            structured = both.shown(result["structuredContent"])
+            structured = judgement.shown(result["structuredContent"])
             if type(structured) is type(result["structuredContent"]):
                 changed["structuredContent"] = structured
             else:  # a sentence that it is withheld, which is no object of the tool's schema
@@ -195,28 +220,25 @@ def _text(text: str) -> dict[str, str]:
 
 
 def _without_redacted(block: Any, judgement: Judgement) -> Any:
-    """A block with placeholders in whatever it says; one that is none any more with them, as text."""
-    if not isinstance(block, dict):
-        return _shown(block, judgement)
-    if block.get("type") == "text" and isinstance(block.get("text"), str):
-        return {**block, "text": judgement.shown(block["text"])}
-    if block.get("type") in ("image", "audio"):
-        return block
+    """Return a block with placeholders in whatever it says; one that is no block any more with them, as text."""
+    if isinstance(block, dict) and _is_text(block):
+        rest = _shown({name: value for name, value in block.items() if name not in ("type", "text")}, judgement)
+        return {**_text(judgement.shown(block["text"])), **(rest if isinstance(rest, dict) else {})}
     shown = _shown(block, judgement)
-    if not isinstance(shown, dict) or shown.get("type") != block.get("type"):
+    if isinstance(block, dict) and not (isinstance(shown, dict) and shown.get("type") == block.get("type")):
         return _text(shown if isinstance(shown, str) else json.dumps(shown, ensure_ascii=False))
     return shown
 
 
 def _shown(value: Any, judgement: Judgement) -> Any:
-    """A value of any kind with placeholders in what it says, and the bytes in it as they were."""
+    """Return a value of any kind with placeholders in what it says, and the bytes in it as they were."""
     before = said(value)
     after = judgement.shown(before)
     return value if after == before else _restored(after, before, value)
 
 
 def _restored(after: Any, before: Any, value: Any) -> Any:
-    """What is shown, with bytes in the places where the value has them."""
+    """Return what is shown, with bytes in the places where the value has them."""
     if isinstance(value, list) and isinstance(after, list) and len(after) == len(value):
         return [_restored(*parts) for parts in zip(after, before, value, strict=True)]
     if not (isinstance(value, dict) and isinstance(after, dict) and len(after) == len(value)):
@@ -228,8 +250,13 @@ def _restored(after: Any, before: Any, value: Any) -> Any:
         elif shown == before[own] or not isinstance(shown, str):
             made[name] = item
         else:
-            made[name] = base64.b64encode(shown.encode("utf-8", "surrogatepass")).decode("ascii")
+            made[name] = _encoded(shown, item)
     return made
+
+
+def _encoded(text: str, instead: str) -> str:
+    """Return a text in the encoding of the base64 whose place it takes."""
+    return with_text_in_base64(instead, lambda _: text)
 
 
 # --- Answers that are no tool's result ---
@@ -251,10 +278,12 @@ def mark(answer: dict[str, Any], part: str, method: str, judgement: Judgement) -
     notice = judgement.notice
     if judgement.action != "replace":
         shown = _shown(value, judgement) if judgement.redact else value
-        if isinstance(shown, type(value)):
-            answer[part] = _lined(shown, part, method, judgement)
+        is_whole = isinstance(shown, type(value))
+        if is_whole and (isinstance(value, dict) or not judgement.line):
+            answer[part] = _lined(shown, part, method, judgement) if isinstance(value, dict) else shown
             return
-        notice = str(shown)  # a sentence that it is withheld
+        # Neither a sentence that it is withheld nor a line for the model has a place in it.
+        notice = judgement.line if is_whole else str(shown)
     code = value.get("code") if part == "error" and isinstance(value, dict) else None
     del answer[part]
     answer["error"] = error_of(notice, code if type(code) is int else INTERNAL_ERROR, {KEY: judgement.as_dict()})
@@ -266,13 +295,15 @@ def error_of(message: str, code: int = INTERNAL_ERROR, data: Any = None) -> dict
 
 
 def _lined(value: Any, part: str, method: str, judgement: Judgement) -> Any:
-    """A part of an answer with its verdict, and with the line for the model where its form has a place for one."""
-    if not isinstance(value, dict):
-        return value
+    """Return a part of an answer with its verdict, and with the line for the model where its form has a place for one.
+
+    A task or a question to the user has none: there the verdict stands in ``_meta`` alone.
+    """
     line = judgement.line
     if part == "error":
-        message = value.get("message")
-        return {**value, "message": appended(message if isinstance(message, str) else "", line)} if line else value
+        said = value.get("message", "")
+        message = said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
+        return {**value, "message": appended(message, line)} if line else value
     meta = value.get("_meta")
     made = {**value, "_meta": {**(meta if isinstance(meta, dict) else {}), KEY: judgement.as_dict()}}
     if line and method == "resources/read" and isinstance(value.get("contents"), list):
