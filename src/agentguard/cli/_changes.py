@@ -56,7 +56,7 @@ def list_changes(
     listed = [change for change in every_change if every or change.state not in _ENDED]
     ended = sum(change.state in _ENDED for change in every_change)
     if as_json:
-        write_json({"store": shown(store), "changes": list(map(_plain, listed)), "ended": ended})
+        write_json({"store": shown(store), "changes": [change.as_dict() for change in listed], "ended": ended})
         return
     out = console()
     if listed:
@@ -112,14 +112,10 @@ def _decide(
         if not stands:
             change = decide(kept, change.id, state)
     if as_json:
-        write_json({"store": shown(store), **_plain(change)})
+        write_json({"store": shown(store), **change.as_dict()})
         return
     then = "it was so already" if stands else "engines on this store act on it with their next flush"
     print_line(console(), f"{change.tool}: {change.what}: {state}; {then}")
-
-
-def _plain(change: Change) -> dict[str, Any]:
-    return {**change._asdict(), "traits": list(map(str, change.traits))}
 
 
 def _calls_of(store: Store, id_: str) -> Iterator[Recorded]:
@@ -132,7 +128,7 @@ def _calls_of(store: Store, id_: str) -> Iterator[Recorded]:
 
 def _as_dict(change: Change, events: list[ChangeEvent], calls: list[Recorded]) -> dict[str, Any]:
     return {
-        **_plain(change),
+        **change.as_dict(),
         "events": [{"at": event.at, "state": event.state, "by": event.by, "why": event.why} for event in events],
         "records": [
             {

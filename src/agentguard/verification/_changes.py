@@ -95,6 +95,10 @@ class Change(NamedTuple):
     reviewed: bool
     why: str = ""
 
+    def as_dict(self) -> dict[str, Any]:
+        """Return the change as plain JSON, each trait as text."""
+        return {**self._asdict(), "traits": list(map(str, self.traits))}
+
 
 class ChangeEvent(NamedTuple):
     """One event in the life of a change, as the log has it; ``what`` and ``traits`` come with the first.

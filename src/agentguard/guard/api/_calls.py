@@ -243,4 +243,4 @@ class Changes(Model):
 
 def shown_change(change: Change) -> ShownChange:
     """A change as it is answered."""
-    return ShownChange(**{**change._asdict(), "traits": list(map(str, change.traits))})
+    return ShownChange(**change.as_dict())
