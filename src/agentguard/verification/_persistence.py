@@ -492,8 +492,8 @@ class Persistence:
                     document["incidents"] = incidents
                 if self.changes.applied:
                     document["changes"] = self.changes.applied
-                documents[name] = snapshot.sealed(document)
                 state.changed = False
+            documents[name] = snapshot.sealed(document)
             taken.append(state)
         try:
             self.store.save(documents)

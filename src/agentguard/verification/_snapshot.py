@@ -161,9 +161,9 @@ def _encode_dict(value: dict[Any, Any]) -> dict[str, Any]:
             break
     else:
         return {key: encode(item) for key, item in value.items()}
-    packed = _packed(value)
-    if packed is not None:
-        return {"~digests": packed}
+    digests = _packed(value)
+    if digests is not None:
+        return {"~digests": digests}
     return {"~dict": [[encode(key), encode(item)] for key, item in value.items()]}
 
 
