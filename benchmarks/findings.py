@@ -25,7 +25,7 @@ FINDINGS: Sequence[tuple[str, str]] = (
         "What is left on agentdojo are answers that changed because the user changed something in between, by "
         "another tool; on toolbench and swe_agent, tools with 20 to 60 calls that answer in prose for the first "
         "time, or whose results really are cut off now and then. Most of taubench is one genuine change, a tool that "
-        "answers for another shop from some call on, which the engine follows after some thirty flagged calls. "
+        "answers for another shop from some call on, which the engine flags for a while and then follows. "
         "Bounding all flags by the conformal p-value as blocks are brings them down, and hides a run of bad results "
         "behind its own threshold: not done.",
     ),
