@@ -17,6 +17,7 @@ from pictures import call_picture, waterfall_picture
 from project_pages import LANGUAGES, ROOT
 from promises import promises
 from signal_reference import signal_details, signal_table
+from statements import statements_table
 
 __all__ = ["TABLES", "fill"]
 
@@ -30,6 +31,7 @@ TABLES: Mapping[str, Callable[[], str]] = MappingProxyType(
         "promises": promises,
         "signal-details": signal_details,
         "signals": signal_table,
+        "statements": statements_table,
     }
 )
 # The line behind a place is for readers of the page's source.

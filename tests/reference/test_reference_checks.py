@@ -1,4 +1,4 @@
-"""When each check applies, and what it makes of the odd cases; the figures are in tests/golden."""
+"""When each check applies, and what it makes of the odd cases; the figures are in tests/documents."""
 
 import math
 

@@ -99,7 +99,11 @@ def test_a_portrait_of_reference_mode() -> None:
     found = portrait("reference", documents_of(store, "weather")["reference"])
 
     assert (found.results, found.argument_sets, found.errors) == (20, 1, None)
-    assert {(field.path, field.share) for field in found.kinds[0].fields} == {("degrees", 1.0), ("wind", 0.65)}
+    assert {(field.path, field.share) for field in found.kinds[0].fields} == {
+        ("city", 1.0),
+        ("degrees", 1.0),
+        ("wind", 0.65),
+    }
 
 
 class DiskStoreless(MemoryStore):

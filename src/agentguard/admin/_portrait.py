@@ -153,7 +153,10 @@ def _calibrated(memory: ToolMemory) -> Portrait:
 
 def _reference(baseline: Baseline) -> Portrait:
     count = max(baseline.calls, 1)
-    fields = [FieldShare(path, "number", stats.n / count) for path, stats in baseline.fields.items()]
+    fields = [
+        FieldShare(path, "number" if path in baseline.fields else "any", results / count)
+        for path, results in baseline.frequency.items()
+    ]
     sizes = _quantiles(sorted(baseline.size.recent()))
     kind = Kind("any", baseline.calls, sizes, _sorted(fields), 0)
     return Portrait(

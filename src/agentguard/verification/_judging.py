@@ -21,6 +21,7 @@ from agentguard.verification._arguments import Arguments
 from agentguard.verification._canonical import plain
 from agentguard.verification._case import Case
 from agentguard.verification._checks._content import CONTENT, at_least, look_through, to_redact
+from agentguard.verification._checks._earlier import named_as_documented
 from agentguard.verification._checks._read_back import READ_BACK
 from agentguard.verification._contract import Contract
 from agentguard.verification._decision import DONE, graver, least_verdict, why_not_as_posterior
@@ -136,7 +137,7 @@ def judge(
         verdict=verdict,
         posterior=decision.posterior,
         prior=prior,
-        signals=signals,
+        signals=named_as_documented(signals),
         contributions=decision.contributions,
         tier_reached=tier,
         false_block_p=decision.false_block_p,

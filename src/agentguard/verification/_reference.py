@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import OrderedDict, deque
+from collections import Counter, OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -130,19 +130,20 @@ class History:
 
 
 class Baseline:
-    """One tool's past: how long its calls took, how large its results were, and what numbers stood in them.
+    """One tool's past: the times of its calls, the sizes of its results, their fields, and the numbers in these.
 
-    Times are milliseconds, of the calls whose time is known, sizes bytes of compact JSON; at most 200 paths have
-    numbers.
+    Times are milliseconds, of the calls whose time is known, sizes bytes of compact JSON. ``frequency`` counts the
+    results that have a path, ``fields`` keeps its numbers; of either, at most 200 paths.
     """
 
-    __slots__ = ("_histories", "_sessions", "calls", "fields", "latency", "size")
+    __slots__ = ("_histories", "_sessions", "calls", "fields", "frequency", "latency", "size")
 
     def __init__(self) -> None:
         self.calls = 0
         self.latency = RunningStats()
         self.size = RunningStats()
         self.fields: OrderedDict[str, RunningStats] = OrderedDict()
+        self.frequency: Counter[str] = Counter()
         self._sessions: OrderedDict[bytes, deque[dict[str, float]]] = OrderedDict()
         self._histories: OrderedDict[bytes, History] = OrderedDict()
 
@@ -153,6 +154,9 @@ class Baseline:
         if elapsed is not None:
             self.latency.push(elapsed)
         self.size.push(float(document.size))
+        for path in islice(document.leaves, MAX_FIELDS):
+            if path in self.frequency or (len(self.frequency) < MAX_FIELDS and len(path) <= MAX_PATH):
+                self.frequency[path] += 1
         numbers = numeric_fields(document)
         for path, number in numbers.items():
             _use(self.fields, path, MAX_FIELDS, RunningStats).push(number)

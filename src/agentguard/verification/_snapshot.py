@@ -63,7 +63,7 @@ MAX_DEPTH: Final = 60  # levels of what is read; learned state has some twenty
 #: The classes that learned state is made of, and what is written of each. A field that comes in here later is not in
 #: what was written earlier: it stands as ``__init__`` leaves it then.
 RECORDS: dict[type, tuple[str, ...]] = {
-    Baseline: ("_histories", "_sessions", "calls", "fields", "latency", "size"),
+    Baseline: ("_histories", "_sessions", "calls", "fields", "frequency", "latency", "size"),
     Categories: ("counts", "singles", "total"),
     Clocks: ("by_key", "overall", "standing"),
     Constants: ("places",),

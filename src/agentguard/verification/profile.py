@@ -239,6 +239,7 @@ def _compiles(pattern: str, info: ValidationInfo) -> str:
 # Strict numbers: `true` and "10" are mistakes here, not the numbers 1 and 10.
 Milliseconds = Annotated[float, Field(strict=True)]
 Bytes = Annotated[int, Field(strict=True, ge=0)]
+Flag = Annotated[bool, Field(strict=True)]
 Name = Annotated[str, Field(min_length=1)]
 Aliases = Annotated[tuple[Annotated[Name, AfterValidator(_names_something)], ...], BeforeValidator(_no_bare_text)]
 FieldName = Annotated[str, AfterValidator(_is_path)]
@@ -259,6 +260,17 @@ class DeclaredEcho:
 
     path: FieldName
     rows: Literal["any", "every"] | None = None
+
+
+def _two_numbers(value: Any) -> Any:
+    """Refuse a range that is written in another way, and say how it is written."""
+    if isinstance(value, (list, tuple)) and len(value) == 2:
+        return value
+    bounds = re.fullmatch(
+        r"\s*(\d+(?:\.\d+)?)\s*(?:-|–|to|\.\.)\s*(\d+(?:\.\d+)?)\s*", value if isinstance(value, str) else ""
+    )
+    meant = "[50, 30000]" if bounds is None else f"[{bounds[1]}, {bounds[2]}]"
+    raise ValueError(f"must be two numbers, the shortest and the longest time in milliseconds: write {meant}")
 
 
 def _echo(value: Any) -> Any:
@@ -396,7 +408,7 @@ class ToolProfile(BaseModel):
         default=(),
         description="Verbs, each with its object, for what a call does: `send email`. Claims are held to it.",
     )
-    expected_latency_ms: tuple[Milliseconds, Milliseconds] = Field(
+    expected_latency_ms: Annotated[tuple[Milliseconds, Milliseconds], BeforeValidator(_two_numbers)] = Field(
         default=(50.0, 30000.0), description="Shortest and longest plausible execution time, in milliseconds."
     )
     required_fields: FieldNames = Field(default=(), description="Fields that every real result has.")
@@ -417,11 +429,11 @@ class ToolProfile(BaseModel):
     max_nodes: Annotated[int, Field(ge=16)] = Field(
         default=1_500, description="Values of a result that are looked at; of a larger one, a sample."
     )
-    has_network_io: bool = Field(default=True, description="A call crosses a network, so it cannot be instant.")
+    has_network_io: Flag = Field(default=True, description="A call crosses a network, so it cannot be instant.")
     output_schema: dict[str, Any] | bool | None = Field(default=None, description="JSON Schema of a real result.")
-    cacheable: bool = Field(default=False, description="A cache may answer at once: no lower latency bound.")
-    stateful: bool = Field(default=False, description="The same arguments may rightly give other results.")
-    idempotent: bool = Field(default=False, description="A second call does no harm, so a guard may call again.")
+    cacheable: Flag = Field(default=False, description="A cache may answer at once: no lower latency bound.")
+    stateful: Flag = Field(default=False, description="The same arguments may rightly give other results.")
+    idempotent: Flag = Field(default=False, description="A second call does no harm, so a guard may call again.")
     retry: DeclaredRetry | None = Field(
         default=None,
         description="`attempts`: how many calls a guard makes in all where one was blocked or reports an error; only "
@@ -442,7 +454,7 @@ class ToolProfile(BaseModel):
         description="Argument path to the result path that repeats its value; `path` and `rows` (any or every) say "
         "how many of several values must.",
     )
-    allow_errors: bool = Field(
+    allow_errors: Flag = Field(
         default=False, description="A result that reports an error is not held to the declared fields and schema."
     )
     max_blocks: Annotated[int, Field(strict=True, ge=0)] = Field(
@@ -588,12 +600,32 @@ def _problem(item: Any, source: str, lines: Mapping[tuple[str | int, ...], int])
     path = (*(item["loc"][:-1] if of_key else item["loc"]), *item.get("ctx", {}).get("where", ()))
     message = item["msg"].removeprefix("Value error, ")
     if item["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
-        known = list(_PARTS.get(str(path[0]), ())) if len(path) > 1 else sorted(ToolProfile.model_fields)
-        near = difflib.get_close_matches(str(item["loc"][-1]), known, n=1)
-        message = f"unknown field; known are {', '.join(known)}" + "".join(f"; did you mean {name!r}?" for name in near)
+        message = _unknown(str(item["loc"][-1]), str(path[0]) if len(path) > 1 else "")
+    elif item["type"] in ("bool_type", "int_type", "float_type") and isinstance(item["input"], str):
+        meant = _UNQUOTED.get(item["input"].lower(), item["input"])
+        message += f", not the text {_quoted(_shown(item['input']))}: write {_shown(meant)} without quotes"
     return Problem(source, _nearest_line(lines, path), ".".join(map(str, path)), message)
 
 
+def _unknown(name: str, part: str) -> str:
+    """Say that a field is unknown, and which one is probably meant.
+
+    Args:
+        name: the field.
+        part: the field of the profile that it is written in; "" for the profile itself.
+    """
+    known = list(_PARTS.get(part, ())) if part else sorted(ToolProfile.model_fields)
+    near = [_OTHERWISE[name]] if name in _OTHERWISE and not part else difflib.get_close_matches(name, known, n=1)
+    if near:
+        return f"unknown field; did you mean {near[0]!r}?"
+    listed = f"known are {', '.join(known)}" if part else "docs/reference/profile.md lists the fields of a profile"
+    return f"unknown field; {listed}"
+
+
+#: What some call a field.
+_OTHERWISE: Final = {"tool": "name", "tool_name": "name", "latency_ms": "expected_latency_ms"}
+#: How YAML 1.2 writes what older YAML, and people, write otherwise.
+_UNQUOTED: Final = {"yes": "true", "on": "true", "no": "false", "off": "false"}
 #: The fields of what is an object in a profile.
 _PARTS: Final[Mapping[str, tuple[str, ...]]] = {
     "echoes": ("path", "rows"),

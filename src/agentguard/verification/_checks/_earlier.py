@@ -152,6 +152,18 @@ class MovedValue(LearnedCheck):
         return finding
 
 
+def named_as_documented(signals: dict[str, SignalResult]) -> dict[str, SignalResult]:
+    """Have ``historical_inconsistency`` fire where ``moved_value`` does, which the published document has as one.
+
+    Whoever watches the documented name is told of the number that moved. Its evidence stays ``moved_value``'s.
+    """
+    moved, past = signals.get(MovedValue.name), signals.get(HistoricalInconsistency.name)
+    if moved is None or past is None or past.fired or not moved.fired:
+        return signals
+    fired = past._replace(fired=True, score=moved.score, p_value=moved.p_value, detail=moved.detail)
+    return {**signals, past.name: fired}
+
+
 # --- session_inconsistency: another answer than the same arguments had earlier in the same session ---
 
 

@@ -1,0 +1,1 @@
+"""The user's four documents, statement by statement."""
