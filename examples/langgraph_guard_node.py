@@ -7,6 +7,7 @@ from langgraph.prebuilt import tools_condition
 
 from agentguard import VerificationEngine
 from agentguard.integrations.langgraph import GuardedToolNode, GuardNode, GuardState, route_by_verdict
+from agentguard.integrations.receipts import receipt_signer
 
 results = iter([{"answer": "nice"}, {"city": "Oslo", "degrees": 18}])  # the first is made up
 
@@ -21,7 +22,8 @@ model = GenericFakeChatModel(messages=iter([*calls, AIMessage("It is 18 degrees 
 engine = VerificationEngine()
 engine.register_tool_profile("weather", required_fields=["degrees"], has_network_io=False)
 graph = StateGraph(GuardState).add_node("model", lambda state: {"messages": model.invoke(state["messages"])})
-graph.add_node("tools", GuardedToolNode([weather], engine)).add_node("guard", GuardNode(engine, require_receipts=True))
+graph.add_node("tools", GuardedToolNode([weather], engine, signer=receipt_signer()))
+graph.add_node("guard", GuardNode(engine, require_receipts=True))
 graph.add_edge(START, "model").add_conditional_edges("model", tools_condition).add_edge("tools", "guard")
 graph.add_conditional_edges("guard", route_by_verdict, dict.fromkeys(["accept", "flag", "block"], "model"))
 for message in graph.compile().invoke({"messages": ["How warm is it in Oslo?"]})["messages"]:

@@ -34,6 +34,7 @@ except ImportError as error:
 
 from agentguard.demo._tools import PROFILES, Toolbox, stamp
 from agentguard.integrations.langchain import ToolGuardMiddleware
+from agentguard.integrations.receipts import receipt_signer
 from agentguard.verification import VerificationEngine
 
 MORNING = 20  # minutes that the guard has watched the tools for before the agent begins
@@ -205,7 +206,7 @@ class Judged:
         verdict: as the guard gave it, before any review.
         posterior: P(fabricated or corrupted).
         fired: the signals that fired.
-        action: what the policy made of the verdict.
+        action: what the rules made of the verdict.
         wrong: what was really wrong with the result, None for a genuine one; known to the demo alone.
         review: the reviewer's decision; None where nobody was asked.
         shown: the model was shown the result itself.
@@ -365,7 +366,8 @@ def _watch(engine: VerificationEngine, stage: Stage) -> int:
 def _perform(engine: VerificationEngine, stage: Stage, screen: Screen) -> tuple[list[Judged], str]:
     """Run the agent to its answer; whatever is flagged is decided by a reviewer who knows the truth."""
     model = ScriptedModel()
-    guard = ToolGuardMiddleware(Guard(engine, on_flag="review"))
+    # Signed, each result carries its verdict, which the screen shows, and the engine learns what the reviewer decides.
+    guard = ToolGuardMiddleware(Guard(engine, on_flag="review"), signer=receipt_signer())
     agent: Any = create_agent(model, stage.tools(), middleware=[guard], checkpointer=InMemorySaver())
     config = {"configurable": {"thread_id": "demo"}}
     judged: dict[str, Judged] = {}

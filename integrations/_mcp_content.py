@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
-import codecs
 import json
 from collections.abc import Sequence
 from typing import Any
 
 from pydantic import ValidationError
 
+from agentguard.content._bytes import text_in_base64, with_text_in_base64
 from agentguard.content._results import unambiguous
 from agentguard.guard import Judgement
+from agentguard.guard._guard import apart
 from agentguard.integrations._extras import needs
 
 try:
     from mcp.types import AudioContent, EmbeddedResource, ImageContent, TextContent
 except ImportError as error:
     raise needs("mcp", error) from error
+
+
+async def read(
+    blocks: Sequence[Any], structured: Any, result: Any = None, *, wholly: bool
+) -> tuple[Any, list[Any] | None]:
+    """Read an answer, a large one in a thread: the tool's result, and ``beside``, None where not ``wholly``."""
+    about = structured, result, [getattr(block, "resource", block) for block in blocks]
+    return await apart(_read, blocks, structured, result, wholly, about=about)
+
+
+def _read(blocks: Sequence[Any], structured: Any, result: Any, wholly: bool) -> tuple[Any, list[Any] | None]:
+    value = result_of(blocks, structured)
+    return value, beside(blocks, structured, value, result) if wholly else None
 
 
 def result_of(blocks: Sequence[Any], structured: Any) -> Any:
@@ -32,18 +44,19 @@ def result_of(blocks: Sequence[Any], structured: Any) -> Any:
     return structured
 
 
-def beside(blocks: Sequence[Any], structured: Any, result: Any = None) -> list[Any] | None:
+def beside(blocks: Sequence[Any], structured: Any, value: Any, result: Any = None) -> list[Any] | None:
     """What else of an answer a client may show its model; None where the result says all.
 
     Args:
         blocks: the answer's content.
         structured: its structured form. The blocks are beside that, but for a text that is merely its JSON.
+        value: the tool's result in it.
         result: its ``toolResult``, as servers of the protocol's first edition answer.
     """
     said: list[Any] = [] if structured is None else [_plain_block(block) for block in blocks]
-    value = result_of(blocks, structured)
     parts = [] if said == value else [part for part in said if part != value and not _is_json_of(part, value)]
-    parts += [written[0] for block in blocks if (written := _text_in_blob(block)) is not None]
+    blobs = [getattr(getattr(block, "resource", None), "blob", None) for block in blocks]
+    parts += [text for blob in blobs if isinstance(blob, str) and (text := text_in_base64(blob)) is not None]
     if result is not None:
         parts.append(result)
     return parts or None
@@ -57,9 +70,8 @@ def without_redacted(block: Any, judgement: Judgement) -> Any:
         return block
     fields = block.model_dump(mode="json", by_alias=True, exclude_none=True)
     bytes_ = fields["resource"].pop("blob", None) if isinstance(block, EmbeddedResource) else None
-    shown, shown_bytes = judgement.shown(fields), bytes_
-    if (written := _text_in_blob(block)) is not None and (text := judgement.shown(written[0])) != written[0]:
-        shown_bytes = base64.b64encode(str(text).encode(written[1])).decode()
+    shown = judgement.shown(fields)
+    shown_bytes = None if bytes_ is None else with_text_in_base64(bytes_, judgement.shown)
     if shown == fields and shown_bytes == bytes_:
         return block
     if bytes_ is not None and isinstance(shown, dict):
@@ -81,23 +93,6 @@ def without_random_ids(value: Any) -> Any:
         for key, item in value.items()
         if not (key == "id" and isinstance(item, str) and item.startswith("lc_"))
     }
-
-
-#: A text's first bytes, and how it is to be read by them.
-_MARKS = ((codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"), (codecs.BOM_UTF8, "utf-8-sig"))
-
-
-def _text_in_blob(block: Any) -> tuple[str, str] | None:
-    """The text in a resource's bytes, and its encoding; None where they are no text."""
-    blob = getattr(getattr(block, "resource", None), "blob", None)
-    if not isinstance(blob, str):
-        return None
-    try:
-        data = base64.b64decode(blob)
-        encoding = next((name for mark, name in _MARKS if data.startswith(mark)), "utf-8")
-        return data.decode(encoding), encoding
-    except (binascii.Error, ValueError):
-        return None
 
 
 def _plain_block(block: Any) -> Any:

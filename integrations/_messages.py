@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from typing import Any, Final, Literal, NamedTuple, TypeVar
 
@@ -13,7 +14,7 @@ from agentguard.integrations._extras import needs
 
 try:
     from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage, convert_to_messages
-    from langgraph.types import Command
+    from langgraph.types import Command, Send
 except ImportError as error:
     raise needs("langgraph", error) from error
 
@@ -198,6 +199,8 @@ ChangeOther = Callable[[BaseMessage], BaseMessage]
 DEEPEST = 3
 #: By which a message that is written as a dict or a pair is known.
 _ROLES: Final = frozenset({"ai", "assistant", "developer", "function", "human", "system", "user"})
+#: The key of a state that is a list of messages, in LangGraph too.
+_ROOT: Final = "__root__"
 
 
 def stamped(message: ToolMessage, stamp: Mapping[str, Any]) -> ToolMessage:
@@ -237,10 +240,13 @@ def without_redacted(message: Message, judgement: Judgement) -> Message:
 
 
 def standing(message: Any) -> Literal["accept", "flag", "block"]:
-    """The standing of a tool message after policy and review; ``flag`` where it has no stamp, and so was not judged."""
+    """The standing of a tool message after rules and review.
+
+    ``accept`` where it has no stamp: what is flagged or blocked always has one, so it was accepted, or is not guarded.
+    """
     stamp = stamp_of(message)
     if stamp is None:
-        return "flag"
+        return "accept"
     actions: dict[str, Literal["accept", "block"]] = {"replace": "block", "pass": "accept"}
     return actions.get(str(stamp.get("action")), "flag")
 
@@ -315,47 +321,109 @@ def rewritten(result: Any, change: Change, change_other: ChangeOther | None = No
     Args:
         result: a message, a command, an update of the state, or a list of these.
         change: the change.
-        change_other: a change to all other messages; None leaves them as they are. One that is written as a text, a
-            pair or a dict stays so where it is not changed.
+        change_other: a change to all other messages; None leaves them as they are. One that is written as a text stays
+            a text, and one that is written as a pair or a dict stays so where it is not changed.
     """
-    if isinstance(result, Command):
-        return replace(result, update=_in_update(result.update, change, change_other, 0, "messages"))
-    if isinstance(result, list):
-        return [rewritten(item, change, change_other) for item in result]
-    return _in_update(result, change, change_other, 0, "")
+    return _Rewriting(change, change_other, frozenset() if change_other is None else _keys(result)).of(result)
 
 
-def _in_update(update: Any, change: Change, other: ChangeOther | None, depth: int, key: Any) -> Any:
-    message = update if isinstance(update, BaseMessage) else _read(update, key, depth, all_=other is not None)
-    if message is not None:
-        made = change(message) if isinstance(message, ToolMessage) else message if other is None else other(message)
-        return update if made is message else made
+def _keys(part: Any, key: str = "", depth: int = 0) -> frozenset[str]:
+    """Find the keys under which messages are kept, as far as there are any that are no mere texts."""
+    if isinstance(part, Command):
+        part, key, depth = _update_of(part), _ROOT, 0
+    if key == "messages" or isinstance(part, BaseMessage) or _is_written(part):
+        return frozenset({key} - {""})
     if depth == DEEPEST:
+        return frozenset()
+    return frozenset().union(*(_keys(item, own, depth + 1) for own, item in _items(part, key)))
+
+
+def _items(part: Any, key: str) -> list[tuple[str, Any]]:
+    """The parts of an update, each behind the key that it is kept under."""
+    if isinstance(part, dict):
+        return list(part.items())
+    if type(part) is tuple and len(part) == 2 and isinstance(part[0], str):
+        return [part]
+    return [(key, item) for item in part] if isinstance(part, list) or type(part) is tuple else []
+
+
+def _update_of(command: Command[Any]) -> Any:
+    """The update of a command; an object of the state's class as the dict of its fields, which to LangGraph is one."""
+    update = command.update
+    if update is None or isinstance(update, (BaseMessage, dict, list, str, tuple)):
         return update
-    if type(update) is dict:
-        return {key: _in_update(value, change, other, depth + 1, key) for key, value in update.items()}
-    if type(update) in (list, tuple):
-        if type(update) is tuple and len(update) == 2 and isinstance(update[0], str):
-            key = update[0]
-        return type(update)(_in_update(item, change, other, depth + 1, key) for item in update)
-    return update
+    pairs = getattr(command, "_update_as_tuples", lambda: getattr(update, "__dict__", {}).items())
+    return {key: value for key, value in pairs() if key != _ROOT} or update
 
 
-def _read(update: Any, key: Any, depth: int, *, all_: bool) -> BaseMessage | None:
-    """The message that a part of an update is written for; None where it is none, or only tool messages are wanted."""
-    if isinstance(update, dict):
-        is_one = "tool_call_id" in update and kind_of(update) == "tool"
-        is_one = is_one or (all_ and "content" in update and kind_of(update) in _ROLES)
-    elif type(update) is tuple:
-        is_one = all_ and len(update) == 2 and isinstance(update[0], str) and update[0] in _ROLES
-    else:
-        is_one = all_ and isinstance(update, str) and key == "messages" and depth > 0
-    if not is_one:
-        return None
-    try:
-        return convert_to_messages([update])[0]
-    except Exception:  # the state's reducer will refuse it
-        return None
+class _Rewriting(NamedTuple):
+    """Changes to messages.
+
+    A bare text is a message where LangGraph makes one of it, which the graph's state says and no update: under the keys
+    that other messages are kept under, and under any key where there are no others.
+    """
+
+    change: Change
+    other: ChangeOther | None
+    keys: frozenset[str]
+
+    def of(self, result: Any) -> Any:
+        if isinstance(result, list):
+            return [self.of(item) for item in result]
+        if not isinstance(result, Command):
+            return self._update(result, "", 0)
+        return replace(result, update=self._update(_update_of(result), _ROOT, 0), goto=self._sent(result.goto))
+
+    def _sent(self, goto: Any) -> Any:
+        """Change the messages that a command sends to a node."""
+        if isinstance(goto, (list, tuple)):
+            return type(goto)(map(self._sent, goto))
+        if not isinstance(goto, Send):
+            return goto
+        sent = copy(goto)
+        sent.arg = self._update(goto.arg, "", 0)
+        return sent
+
+    def _update(self, part: Any, key: str, depth: int) -> Any:
+        message = part if isinstance(part, BaseMessage) else self._read(part, key)
+        if message is not None:
+            if isinstance(message, ToolMessage):
+                made: BaseMessage = self.change(message)
+            else:
+                made = message if self.other is None else self.other(message)
+            return part if made is message else made.content if isinstance(part, str) else made
+        if depth == DEEPEST:
+            return part
+        if isinstance(part, dict):
+            return {own: self._update(item, own, depth + 1) for own, item in part.items()}
+        items = [self._update(item, own, depth + 1) for own, item in _items(part, key)]
+        if isinstance(part, list):
+            return items
+        if type(part) is tuple:
+            return (part[0], *items) if len(items) < len(part) else tuple(items)
+        return part
+
+    def _read(self, part: Any, key: str) -> BaseMessage | None:
+        """The message that a part of an update is written for; None where it is none, or only others are wanted."""
+        if isinstance(part, str):
+            is_one = key == _ROOT or (key != "" and (not self.keys or key in self.keys))
+        else:
+            is_one = _is_written(part)
+        is_tool = isinstance(part, dict) and kind_of(part) == "tool"
+        if not is_one or (self.other is None and not is_tool):
+            return None
+        try:
+            return convert_to_messages([part])[0]
+        except Exception:  # the state's reducer will refuse it
+            return None
+
+
+def _is_written(part: Any) -> bool:
+    """A dict or a pair that is written for a message."""
+    if isinstance(part, dict):
+        kind = kind_of(part)
+        return ("tool_call_id" in part and kind == "tool") or ("content" in part and kind in _ROLES)
+    return type(part) is tuple and len(part) == 2 and isinstance(part[0], str) and part[0] in _ROLES
 
 
 def shown_value(raw: Any, message: ToolMessage, *, with_artifact: bool = False) -> Any:

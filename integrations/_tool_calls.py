@@ -20,7 +20,7 @@ from weakref import WeakKeyDictionary, ref
 from agentguard.integrations._extras import needs
 
 try:
-    from langchain_core.messages import BaseMessage, ToolCall, ToolMessage
+    from langchain_core.messages import ToolCall, ToolMessage
     from langchain_core.tools import BaseTool, StructuredTool, ToolException
     from langchain_core.tools import Tool as SingleInputTool
     from langgraph.prebuilt.tool_node import ToolCallRequest
@@ -32,17 +32,19 @@ from agentguard.guard._guard import is_large
 from agentguard.guard._read_back import Answer, FindCall, rules_of
 from agentguard.guard._wording import lined
 from agentguard.integrations._messages import (
+    Message,
     beside,
     content_value,
     rewritten,
     shown_value,
     stamped,
     tool_message,
+    tool_messages,
     unstamped,
     withheld,
     without_redacted,
 )
-from agentguard.integrations.receipts import as_text, seal
+from agentguard.integrations.receipts import as_text, receipt_signer, seal
 from agentguard.verification.receipts import ReceiptSigner
 
 
@@ -274,7 +276,7 @@ def _face_of(function: Callable[..., Any], called: Callable[..., Any]) -> _Face 
 # --- Guarded calls ---
 
 
-#: The ``type`` of the custom stream event that each verdict is.
+#: The ``type`` of a custom stream event that is a verdict.
 EVENT = "agentguard.verdict"
 
 _log = logging.getLogger("agentguard")
@@ -285,13 +287,24 @@ class GuardedCalls:
 
     Args:
         guard: judges, and says what is to be done.
-        signer: signs what the model is shown.
+        signer: signs every result; None: an accepted result is handed on as it came, and ``receipt_signer()`` signs
+            the others with their verdicts.
+        events: emit each verdict into the custom stream.
         clock: seconds, monotonic, for the tools' times.
     """
 
-    def __init__(self, guard: Guard, signer: ReceiptSigner, clock: Callable[[], float] = perf_counter) -> None:
+    def __init__(
+        self,
+        guard: Guard,
+        signer: ReceiptSigner | None = None,
+        *,
+        events: bool = False,
+        clock: Callable[[], float] = perf_counter,
+    ) -> None:
         self.guard = guard
-        self.signer = signer
+        self.signer = receipt_signer() if signer is None else signer
+        self.signs_all = signer is not None
+        self.events = events
         self._clock = clock
 
     def run(self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Any]) -> Any:
@@ -312,10 +325,10 @@ class GuardedCalls:
                 return result
             if seen.outcome is not None and rules_of(self.guard.engine, seen.tool):
                 seen = seen._replace(outcome=self.guard.read_back(seen.outcome, self._calls_by(request, handler)))
-            judged = self._judged(seen)
-            if self._repeats(call, judged, tries):
+            judgement = self._judged(seen)
+            if self._repeats(call, seen, judgement, tries):
                 continue
-            return result if self.guard.shadow else self._acted(call, result, judged)
+            return result if self.guard.shadow else self._acted(call, result, seen, judgement)
 
     async def arun(self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[Any]]) -> Any:
         """``run`` for an asynchronous handler; of a large result the work is done in a thread."""
@@ -330,28 +343,27 @@ class GuardedCalls:
             except Exception as error:
                 self._raised(call, await self.guard.exception_async(call.described, error))
                 raise
-            message = tool_message(result, call.call_id)
-            shown = [message, *beside(result, message)] if message is not None else []
-            large = is_large([(each.content, getattr(each, "artifact", None)) for each in shown])
-            seen = await to_thread(self._seen, call, result) if large else self._seen(call, result)
+            seen = self._seen(call, result)
             if seen is None:
                 return result
             if seen.outcome is not None and rules_of(self.guard.engine, seen.tool):
                 by = self._calls_by_async(request, handler)
                 seen = seen._replace(outcome=await self.guard.read_back_async(seen.outcome, by))
-            judged = await to_thread(self._judged, seen) if large else self._judged(seen)
-            if self._repeats(call, judged, tries):
+            large = seen.is_large
+            judgement = await to_thread(self._judged, seen) if large else self._judged(seen)
+            if self._repeats(call, seen, judgement, tries):
                 continue
             if self.guard.shadow:
                 return result
-            if large and judged.is_redacted:
-                return await to_thread(self._acted, call, result, judged)
-            return self._acted(call, result, judged)
+            if large:
+                return await to_thread(self._acted, call, result, seen, judgement)
+            return self._acted(call, result, seen, judgement)
 
     def _raised(self, call: _Call, withheld: Judgement | None) -> None:
         """Raise ``ResultBlocked`` in the place of what the call raised, where the text of that is to be withheld."""
         if withheld is not None:
-            call.tell({**withheld.as_dict(), "tool": call.tool, "call_id": call.call_id})
+            if self.events:
+                call.tell({**withheld.as_dict(), "tool": call.tool, "call_id": call.call_id})
             raise self.guard.error(withheld, call.tool) from None
 
     def _seen(self, call: _Call, result: Any) -> _Seen | None:
@@ -360,20 +372,22 @@ class GuardedCalls:
         tool = call.tool if message is None else as_text(message.name) or call.tool  # a reviewer may have sent it on
         if not self.guard.covers(tool):
             return None
-        others = [] if result is message or not self.guard.searches(tool) else beside(result, message)
-        texts: list[Any] = [content_value(other.content) for other in others]
+        others = beside(result, message)
         artifacts = [
             other.artifact for other in others if isinstance(other, ToolMessage) and other.artifact is not None
         ]
-        is_judged = self.guard.artifacts == "judge"
-        more = [*texts, *(artifacts if is_judged else ())] or None
+        # Content rules alone judge what is beside the result: without them it is not judged at all.
+        searched = bool(others) and self.guard.searches(tool)
+        judged = artifacts if searched and self.guard.artifacts == "judge" else []
+        more = [*(content_value(other.content) for other in others), *judged] if searched else None
+        has_unjudged = len(judged) < len(artifacts)
         if message is None:
             # A command that answers another graph's call, or none, may have messages for a model all the same.
             outcome = self.guard.error_text(call.described, more)
             if more is None or outcome is None:
                 return None
             message = ToolMessage("", tool_call_id=call.call_id, name=tool)
-            return _Seen(message, tool, outcome._replace(is_error=False), bool(artifacts) and not is_judged)
+            return _Seen(message, tool, outcome._replace(is_error=False), has_unjudged, len(others))
         if message.status == "error" and not call.failed_itself:
             # Nobody's answer: an unknown tool, bad arguments, an exception that somebody made a message of.
             outcome = self.guard.error_text(call.described._replace(tool=tool), content_value(message.content))
@@ -381,18 +395,14 @@ class GuardedCalls:
             outcome = call.outcome(tool, message)
         if outcome is not None and more is not None:
             outcome = outcome._replace(beside=more)
-        return _Seen(message, tool, outcome, bool(artifacts) and not is_judged)
+        return _Seen(message, tool, outcome, has_unjudged)
 
-    def _judged(self, seen: _Seen) -> _Found:
-        """Judge what was seen of a call."""
-        message, tool, outcome, _ = seen
-        if outcome is None:
-            return _Found(message, tool, None, None, stamp_on_failure(None))
-        judgement = self.guard.judge_with_artifact(outcome, message.artifact)
-        if seen.has_unjudged:
-            judgement = judgement._replace(artifact="not judged")
-        stamp = stamp_on_failure(judgement) if outcome.content_alone and outcome.is_error else judgement.as_dict()
-        return _Found(message, tool, outcome, judgement, stamp)
+    def _judged(self, seen: _Seen) -> Judgement | None:
+        """Judge what was seen of a call; None where there is nothing to judge."""
+        if seen.outcome is None:
+            return None
+        judgement = self.guard.judge_with_artifact(seen.outcome, seen.message.artifact)
+        return judgement._replace(artifact="not judged") if seen.has_unjudged else judgement
 
     def _calls_by(self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Any]) -> FindCall:
         """The calls of the tools beside the one that is called: they go the way that its own call went."""
@@ -434,52 +444,71 @@ class GuardedCalls:
         asked = ToolCall(name=tool.name, args=args, id=id_, type="tool_call")
         return _Call(replace(request, tool_call=asked, tool=tool), self._clock)
 
-    def _repeats(self, call: _Call, found: _Found, tries: int) -> bool:
+    def _repeats(self, call: _Call, seen: _Seen, judgement: Judgement | None, tries: int) -> bool:
         """Emit the verdict; whether the call is to be made again."""
-        outcome, judgement = found.outcome, found.judgement
-        if outcome is not None and judgement is not None and self.guard.is_to_repeat(outcome, judgement, tries):
-            call.tell(found.stamp)
-            return True
-        found.stamp.update(
-            tool=found.tool, call_id=call.call_id, executed=bool(call.attempts), execution_time_ms=call.milliseconds
-        )
-        call.tell(found.stamp)
-        return False
+        if self.events:
+            call.tell(self._stamp(call, seen, judgement))
+        if seen.outcome is None or judgement is None:
+            return False
+        return self.guard.is_to_repeat(seen.outcome, judgement, tries)
 
-    def _acted(self, call: _Call, result: Any, found: _Found) -> Any:
-        message, judgement = found.message, found.judgement
+    def _stamp(self, call: _Call, seen: _Seen, judgement: Judgement | None) -> dict[str, Any]:
+        """The verdict on a call, as its message carries it."""
+        failed = seen.outcome is None or (seen.outcome.content_alone and seen.outcome.is_error)
+        stamp = stamp_on_failure(judgement) if judgement is None or failed else judgement.as_dict()
+        stamp.update(
+            tool=seen.tool, call_id=call.call_id, executed=bool(call.attempts), execution_time_ms=call.milliseconds
+        )
+        return stamp
+
+    def _acted(self, call: _Call, result: Any, seen: _Seen, judgement: Judgement | None) -> Any:
+        """What a call gave, as the judgement has it shown."""
+        message = seen.message
+        if not self.signs_all and (judgement is None or _is_silent(judgement)):
+            is_forged = any(unstamped(each) is not each for each in tool_messages(result))
+            return rewritten(result, unstamped) if is_forged else result
+        stamp = self._stamp(call, seen, judgement)
 
         def sealed(shown: ToolMessage) -> ToolMessage:
-            tool = as_text(shown.name) or call.tool
-            args, session = call.request.tool_call["args"], call.session
+            tool, args = as_text(shown.name) or call.tool, call.request.tool_call["args"]
             return stamped(
                 shown,
-                seal(found.stamp, shown, self.signer, tool=tool, args=args, call_id=call.call_id, session_id=session),
+                seal(stamp, shown, self.signer, tool=tool, args=args, call_id=call.call_id, session_id=call.session),
             )
 
-        if judgement is not None and judgement.action == "replace":
+        found = Judgement("pass", None, "") if judgement is None else judgement
+        if found.action == "replace":
             # The other updates of a blocked command, and where it would go, are part of what is blocked.
-            return sealed(withheld(message, judgement.notice))
+            return sealed(withheld(message, found.notice))
+        # The artifact of a further message was judged with its content.
+        further = found._replace(redact_artifact=found.redact if self.guard.artifacts == "judge" else ())
+        left, is_answered = seen.unanswered, False
 
-        def change_other(each: BaseMessage) -> BaseMessage:
-            return each if judgement is None else without_redacted(each, judgement)
+        def change_other(each: Message) -> Message:
+            nonlocal left
+            left -= 1
+            shown = without_redacted(each, further)
+            return with_line(shown) if left == 0 else shown
 
         def change(each: ToolMessage) -> ToolMessage:
-            if each is not message and each.tool_call_id != call.call_id:
-                other = unstamped(each)
-                if judgement is None:
-                    return other
-                # Its artifact was judged with its content.
-                own = judgement._replace(redact_artifact=judgement.redact if self.guard.artifacts == "judge" else ())
-                return without_redacted(other, own)
-            if judgement is None:
-                return sealed(each)
-            shown = without_redacted(each, judgement)
-            if judgement.line:
-                shown = shown.model_copy(update={"content": lined(shown.content, judgement.line)})
-            return sealed(shown)
+            nonlocal is_answered
+            answers = each is message or each.tool_call_id == call.call_id
+            if is_answered or not answers:
+                other = change_other(unstamped(each))
+                return sealed(other) if answers else other
+            is_answered = True
+            return sealed(with_line(without_redacted(each, found)))
+
+        def with_line(each: Message) -> Message:
+            return each.model_copy(update={"content": lined(each.content, found.line)}) if found.line else each
 
         return rewritten(result, change, change_other)
+
+
+def _is_silent(judgement: Judgement) -> bool:
+    """Nothing is to be said of a result, and nothing to be done about it."""
+    is_redacted = judgement.redact or judgement.redact_artifact
+    return judgement.verdict == "accept" and judgement.action == "pass" and not is_redacted
 
 
 def stamp_on_failure(judgement: Judgement | None) -> dict[str, Any]:
@@ -498,27 +527,20 @@ class _Seen(NamedTuple):
         tool: the tool's name.
         outcome: what is to be judged; None where that is nothing.
         has_unjudged: a message beside it has an artifact that is not judged.
+        unanswered: the number of the messages, where none of them answers the call; else 0.
     """
 
     message: ToolMessage
     tool: str
     outcome: Outcome | None
     has_unjudged: bool
-
-
-class _Found(NamedTuple):
-    """The judgement on a call's message, and the stamp that the message gets."""
-
-    message: ToolMessage
-    tool: str
-    outcome: Outcome | None
-    judgement: Judgement | None
-    stamp: dict[str, Any]
+    unanswered: int = 0
 
     @property
-    def is_redacted(self) -> bool:
-        """Something is to be taken out."""
-        return self.judgement is not None and bool(self.judgement.redact or self.judgement.redact_artifact)
+    def is_large(self) -> bool:
+        """To judge it, and to act on it, is some milliseconds' work."""
+        outcome = self.outcome
+        return outcome is not None and is_large((outcome.args, outcome.result, outcome.beside, self.message.artifact))
 
 
 class _Call:

@@ -35,7 +35,7 @@ class GuardMiddleware(FunctionMiddleware):
 
     A flagged result has one more text after its content, a blocked one is a notice as text. Of a tool that raised,
     the text of the exception is judged by the profile's content rules alone; a request for an approval is not judged.
-    The verdict is in ``context.metadata["agentguard"]``, for the middlewares
+    The verdict on what is not accepted, or redacted, is in ``context.metadata["agentguard"]``, for the middlewares
     outside. Tools that run at the provider never come here.
 
     Args:
@@ -80,7 +80,8 @@ class GuardMiddleware(FunctionMiddleware):
         result, judgement = await self._guard.settle_async(attempt, Outcome(tool, None, None, None, session, call_id))
         if judgement is None:
             return None
-        context.metadata["agentguard"] = judgement.as_dict()
+        if judgement.verdict != "accept" or judgement.redact:
+            context.metadata["agentguard"] = judgement.as_dict()
         if judgement.action == "replace":
             if self._guard.on_block == "raise":
                 raise MiddlewareFailure(f"the result of {tool!r} was blocked") from self._guard.error(judgement, tool)

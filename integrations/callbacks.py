@@ -5,8 +5,8 @@ much of what the middleware does is out of its reach:
 
 - A blocked result is withheld by raising alone, and raising ends the run unless the ``ToolNode`` handles tool errors;
   where it does (``handle_tool_errors=True``), the model gets the error's text in the result's place.
-- Nobody is asked about a flagged result, and no line after it tells the model; no call is made again, no verdict is
-  written on the message, no receipt made. Artifacts are not judged.
+- Nobody is asked about a flagged result, and no line after it tells the model; no call is made again or read back, no
+  verdict is written on the message, no receipt made. Artifacts are not judged.
 - Nothing is redacted. The text of an exception, a message with ``status="error"``, and messages of a ``Command`` beside
   the one that answers are judged by the content rules of the profile alone. A text that somebody further out makes of
   an exception is not seen.
@@ -21,13 +21,13 @@ from __future__ import annotations
 import logging
 import sys
 from collections import OrderedDict
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import UUID
 
 from agentguard import _forks as forks
-from agentguard.guard import Guard, Outcome
+from agentguard.guard import Guard, Outcome, Rules
 from agentguard.guard._exceptions import is_signal, texts_of
 from agentguard.integrations._extras import needs
 from agentguard.verification import VerificationEngine, VerificationResult
@@ -37,6 +37,9 @@ try:
     from langchain_core.messages import BaseMessage, ToolMessage
 except ImportError as error:
     raise needs("langchain", error) from error
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 __all__ = ["GuardCallbackHandler"]
 
@@ -61,10 +64,14 @@ class GuardCallbackHandler(BaseCallbackHandler):
     Results that are flagged or blocked are logged as warnings, without their content.
 
     Args:
-        engine: judges the calls.
-        raise_on_block: raise ``ResultBlocked`` out of the tool call for a blocked result. False: observe.
-        tools: names of the tools to judge; None: all.
+        guard: the guard, or an engine.
+        raise_on_block: raise ``ResultBlocked`` out of the tool call for a blocked result, as ``on_block="raise"`` of
+            the guard does. False: observe.
         on_verdict: called with every verdict; an exception it raises is LangChain's to handle, as any handler's is.
+        rules: rules of the guard by name, see ``Guard``.
+
+    Raises:
+        ConfigurationError: for a rule of the guard that cannot be acted on here.
 
     >>> from agentguard.verification import VerificationEngine
     >>> handler = GuardCallbackHandler(VerificationEngine(), raise_on_block=True)
@@ -77,18 +84,17 @@ class GuardCallbackHandler(BaseCallbackHandler):
 
     def __init__(
         self,
-        engine: VerificationEngine,
+        guard: Guard | VerificationEngine,
         raise_on_block: bool = False,
         *,
-        tools: Collection[str] | None = None,
         on_verdict: Callable[[VerificationResult], None] | None = None,
+        **rules: Unpack[Rules],
     ) -> None:
         super().__init__()
-        self._guard = Guard(engine, tools=tools, on_block="raise")
-        self._raise_on_block = raise_on_block
+        self._guard = Guard.of(guard, "LangChain callbacks", rules, on_block=["raise"])
         self._on_verdict = on_verdict
         # Without it LangChain logs what a handler raises and goes on.
-        self.raise_error = raise_on_block
+        self.raise_error = raise_on_block or self._guard.on_block == "raise"
         self._running: OrderedDict[UUID, _Running] = OrderedDict()
         self._lock = forks.lock(forks.Rank.LEAF)
 
@@ -125,10 +131,11 @@ class GuardCallbackHandler(BaseCallbackHandler):
             return
         elapsed_ms = 1e3 * (ended - call.started)
         described = Outcome(call.tool, call.args, None, elapsed_ms, call.session_id, call.call_id)
-        for result in _results(output, call.call_id):
+        results, others = _said(output, call.call_id)
+        for result in results:
             self._judge(described._replace(result=result))
-        if texts := _other_texts(output, call.call_id):
-            self._judge(self._guard.error_text(described, texts))
+        if others:
+            self._judge(self._guard.error_text(described, others))
 
     def on_tool_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
         """Judge the text of an exception, which somebody may make a message of, by the profile's content rules alone.
@@ -145,18 +152,19 @@ class GuardCallbackHandler(BaseCallbackHandler):
             self._judge(outcome)
 
     def _judge(self, outcome: Outcome | None) -> None:
-        judgement = None if outcome is None else self._guard.judge(outcome)
-        if outcome is None or judgement is None or judgement.result is None:
+        if outcome is None:
             return
+        judgement = self._guard.judge(outcome)
         verdict = judgement.result
-        if verdict.verdict != "accept":
-            _log.warning("%s for a result of %r (P = %.2f)", verdict.verdict, verdict.tool, verdict.posterior)
-        elif verdict.redact:
-            holds = " and ".join(verdict.redact)
-            _log.warning("a result of %r holds %s, which a callback cannot take out", verdict.tool, holds)
-        if self._on_verdict is not None:
-            self._on_verdict(verdict)
-        if judgement.action == "replace" and self._raise_on_block:
+        if verdict is not None:
+            if verdict.verdict != "accept":
+                _log.warning("%s for a result of %r (P = %.2f)", verdict.verdict, verdict.tool, verdict.posterior)
+            elif verdict.redact:
+                holds = " and ".join(verdict.redact)
+                _log.warning("a result of %r holds %s, which a callback cannot take out", verdict.tool, holds)
+            if self._on_verdict is not None:
+                self._on_verdict(verdict)
+        if judgement.action == "replace" and self.raise_error:
             raise self._guard.error(judgement, outcome.tool)
 
     def _forget(self, run_id: UUID) -> _Running | None:
@@ -164,40 +172,26 @@ class GuardCallbackHandler(BaseCallbackHandler):
             return self._running.pop(run_id, None)
 
 
-def _other_texts(output: Any, call_id: str | None) -> list[Any]:
-    """What a tool call says that is no result: messages that report an error, and those that answer another call."""
-    if isinstance(output, BaseMessage):
-        return [] if isinstance(output, ToolMessage) and output.status != "error" else [output.content]
-    if _is_command(output):
-        others = [each for each in _messages_of(output) if getattr(each, "tool_call_id", None) != call_id]
-        failed = [each for each in _messages_of(output) if getattr(each, "status", None) == "error"]
-        return [each.content for each in (*others, *failed)]
-    parts = output if isinstance(output, list) else []
-    return [text for part in parts for text in _other_texts(part, call_id)]
+def _said(output: Any, call_id: str | None) -> tuple[list[Any], list[Any]]:
+    """The results in what a tool call ended with, and what else a model may read of it.
 
-
-def _messages_of(command: Any) -> list[BaseMessage]:
-    messages = command.update.get("messages", []) if isinstance(command.update, dict) else []
-    return [each for each in (messages if isinstance(messages, list) else [messages]) if isinstance(each, BaseMessage)]
-
-
-def _results(output: Any, call_id: str | None) -> list[Any]:
-    """The results in what a tool call ended with; a message that reports the tool's own error holds none.
-
-    In agents the output is a message, a ``Command`` that carries one, or a list of both; elsewhere it is the value.
+    In agents the output is a message, a ``Command`` that carries one, or a list of both; elsewhere it is the value. A
+    message that reports the tool's own error holds no result, and neither does one that answers another call.
     """
-    if isinstance(output, ToolMessage):
-        return [] if output.status == "error" else [output.content]
-    if _is_command(output):
-        own = [part for part in _messages_of(output) if isinstance(part, ToolMessage) and part.tool_call_id == call_id]
-        return [result for message in own for result in _results(message, call_id)]
-    parts = output if isinstance(output, list) else []
-    if parts and all(isinstance(part, ToolMessage) or _is_command(part) for part in parts):
-        return [result for part in parts for result in _results(part, call_id)]
-    return [output]
+    parts = output if isinstance(output, list) else [output]
+    # Nobody has made a command where LangGraph is not loaded, and this does not load it.
+    command = getattr(sys.modules.get("langgraph.types"), "Command", ())
+    messages = [part for part in parts if isinstance(part, BaseMessage)]
+    if any(isinstance(part, command) for part in parts):
+        from agentguard.integrations._messages import beside
 
-
-def _is_command(output: Any) -> bool:
-    """It is a ``Command`` of LangGraph; nobody has made one where that is not loaded, and this does not load it."""
-    command = getattr(sys.modules.get("langgraph.types"), "Command", None)
-    return command is not None and isinstance(output, command)
+        messages = beside(output, None)
+    if not parts or not all(isinstance(part, (ToolMessage, command)) for part in parts):
+        return [output], [message.content for message in messages]
+    results: list[Any] = []
+    others: list[Any] = []
+    for message in messages:
+        is_answer = isinstance(message, ToolMessage) and message.status != "error"
+        is_own = message in parts or getattr(message, "tool_call_id", None) == call_id
+        (results if is_answer and is_own else others).append(message.content)
+    return results, others

@@ -20,7 +20,6 @@ from agentguard.guard import Guard, OnFlag, Rules
 from agentguard.guard._guard import OnBlock
 from agentguard.integrations._messages import blocked_in, messages_of
 from agentguard.integrations._tool_calls import GuardedCalls
-from agentguard.integrations.receipts import receipt_signer
 from agentguard.integrations.review import ReviewNode
 from agentguard.verification import VerificationEngine
 from agentguard.verification.receipts import ReceiptSigner
@@ -38,8 +37,9 @@ class ToolGuardMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
     decide something there.
 
     List it first: what it shows then is what the other middlewares redact, summarise or retry around, and its review
-    comes before them. Each result gets its verdict and a receipt in ``response_metadata["agentguard"]``, which no
-    model is sent, and is emitted as an event of ``stream_mode="custom"``.
+    comes before them. An accepted result, and one that is not judged, is handed on as it came. One that is flagged,
+    blocked or redacted, or could not be verified, carries its verdict in ``response_metadata["agentguard"]``, which no
+    model is sent.
 
     A blocked result is replaced, under the same ids, by a notice that tells the model to call again or to say that
     the result is missing. The raw result is still to be seen by ``stream_mode="tools"``, by ``on_tool_end`` callbacks
@@ -49,26 +49,32 @@ class ToolGuardMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
     its text, or is ``ResultBlocked`` in its place. Tools of the provider and structured output never come here.
 
     Args:
-        guard: the guard, or an engine. ``review`` asks a person about all flagged
-            results of a turn by one interrupt (see ``ReviewNode``; needs a checkpointer). ``end`` ends the run before
-            the model is called again; the notice stays in the messages. ``raise`` raises ``ResultBlocked`` out of the
+        guard: the guard, or an engine. ``on_flag="review"`` asks a person about all flagged results of a turn by one
+            interrupt (see ``ReviewNode``; needs a checkpointer). ``on_block="end"`` ends the run before the model is
+            called again; the notice stays in the messages. ``on_block="raise"`` raises ``ResultBlocked`` out of the
             run: before the model is called again, where no error handling of a tool node can turn it into a message,
             and after all tools of the turn have finished. Resuming the thread raises again; a new message of the user
             goes on. In shadow mode results are unstamped and unsigned.
         rules: rules of the guard by name, see ``Guard``.
-        signer: signs what the model is shown; None: ``receipt_signer()``.
+        signer: signs what the model is shown, such as ``receipt_signer()``: every result carries its verdict and a
+            receipt then, for ``verify_transcript``. None: ``receipt_signer()`` signs only what is not accepted.
+        events: emit each verdict as an event of ``stream_mode="custom"``.
 
     Raises:
         ConfigurationError: for a value that is not one of these.
     """
 
     def __init__(
-        self, guard: Guard | VerificationEngine, *, signer: ReceiptSigner | None = None, **rules: Unpack[Rules]
+        self,
+        guard: Guard | VerificationEngine,
+        *,
+        signer: ReceiptSigner | None = None,
+        events: bool = False,
+        **rules: Unpack[Rules],
     ) -> None:
         super().__init__()
-        signer = receipt_signer() if signer is None else signer
         self.guard: Guard = Guard.of(guard, "an agent", rules, on_flag=get_args(OnFlag), on_block=get_args(OnBlock))
-        self._calls = GuardedCalls(self.guard, signer)
+        self._calls = GuardedCalls(self.guard, signer, events=events)
         self._review = ReviewNode(self.guard.engine, signer=signer)
         decides = self.guard.on_flag == "review" or self.guard.on_block in ("raise", "end")
         if decides and not self.guard.shadow:
@@ -92,14 +98,14 @@ class ToolGuardMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
 
 
 class _Decisions(AgentMiddleware[AgentState[Any], Any, Any]):
-    """The hooks of a middleware whose policy stops for what was blocked, or asks about what was flagged."""
+    """The hooks of a middleware whose rules stop for what was blocked, or ask about what was flagged."""
 
     guard: Guard
     _review: ReviewNode
 
     @hook_config(can_jump_to=["end"])
     def before_model(self, state: AgentState[Any], runtime: Runtime[Any]) -> dict[str, Any] | None:
-        """Stop for what was blocked, or ask about what was flagged, as the policy says."""
+        """Stop for what was blocked, or ask about what was flagged, as the rules say."""
         if self._stops(state):
             return {"jump_to": "end"}
         return self._reviewed(state)

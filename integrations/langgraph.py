@@ -23,7 +23,7 @@ except ImportError as error:
 
 from agentguard.guard import Guard, Judgement, Outcome, Rules
 from agentguard.guard._guard import OnBlock
-from agentguard.guard._wording import blocked, flag_line, instead_of_again, lined, notice_of
+from agentguard.guard._wording import blocked, flag_line, instead_of_again, lined, notice_of, unlined
 from agentguard.integrations._messages import (
     blocked_in,
     content_value,
@@ -66,23 +66,24 @@ class GuardState(MessagesState):
 class GuardNode:
     """Judges the tool messages after the model's last message.
 
-    Behind guarded tools (``guard_wrappers``, ``GuardedToolNode``) it takes their verdicts, which their receipts prove;
-    behind a plain ``ToolNode`` it verifies what the messages show, without times or raw values. A message whose
-    receipt is forged, altered, replayed, expired, from the future or from another session is blocked; one that could
-    not be signed has none, and is verified here. Each verdict is emitted as an event of ``stream_mode="custom"`` and
-    put into the message and, where the state has it (``GuardState``), into ``verdicts``. Let ``route_by_verdict``
-    choose the next node.
+    Behind guarded tools that sign (``guard_wrappers`` or ``GuardedToolNode`` with a ``signer``) it takes their
+    verdicts, which their receipts prove. Behind a plain ``ToolNode`` it verifies the messages as they are shown,
+    without times or raw values; so it does with the accepted results of guarded tools without a signer. It blocks a
+    message whose receipt is forged, altered, replayed, expired, from the future or from another session; one that
+    could not be signed has none, and is verified here. It puts each verdict into the message and, where the state
+    has it (``GuardState``), into ``verdicts``. Let ``route_by_verdict`` choose the next node.
 
     Args:
-        guard: the guard, or an engine; it judges what was not judged. The line of
-            ``annotate`` is taken away by the approval of a ``ReviewNode``. In shadow mode messages are stamped, and
-            what was judged here passes as accepted.
+        guard: the guard, or an engine; it judges what was not judged. The line of ``on_flag="annotate"`` is taken
+            away by the approval of a ``ReviewNode``. In shadow mode messages are stamped, and what was judged here
+            passes as accepted.
         rules: rules of the guard by name, see ``Guard``.
         require_receipts: block also what no guard saw executed, and what could not be signed. For graphs in which all
             tools are guarded.
         max_age: receipts older than so many seconds have expired, and those of a later time than now, but for a minute,
             are from the future; None: when they were issued is not looked at.
         signer: as the guard's that executed the calls; None: ``receipt_signer()``.
+        events: emit each verdict as an event of ``stream_mode="custom"``.
         messages_key: the state's messages, whose reducer must replace by id, as ``add_messages`` does.
 
     Raises:
@@ -96,6 +97,7 @@ class GuardNode:
         require_receipts: bool = False,
         max_age: float | None = None,
         signer: ReceiptSigner | None = None,
+        events: bool = False,
         messages_key: str = "messages",
         **rules: Unpack[Rules],
     ) -> None:
@@ -105,6 +107,7 @@ class GuardNode:
         self.require_receipts = require_receipts
         self.max_age = max_age
         self.signer: ReceiptSigner = receipt_signer() if signer is None else signer
+        self._events = events
         self.messages_key = messages_key
 
     def __call__(self, state: Any, config: RunnableConfig, writer: StreamWriter) -> dict[str, Any] | None:
@@ -122,10 +125,12 @@ class GuardNode:
             if answer.message.id is None:
                 key = self.messages_key
                 raise ConfigurationError(f"a message in {key!r} has no id: the reducer must be add_messages")
-            stamp, notice = self._found(answer, session, ledger)
-            writer(event_of(stamp))
+            bare = _without_claims(answer)
+            stamp, notice = self._found(bare, session, ledger)
+            if self._events:
+                writer(event_of(stamp))
             verdicts[answer.call_id] = {key: value for key, value in stamp.items() if key != "receipt"}
-            shown.append(self._shown(answer, stamp, notice, session))
+            shown.append(self._shown(answer if self.guard.shadow else bare, stamp, notice, session))
         stops = self.guard.on_block == "raise" and not self.guard.shadow
         if stops and (error := blocked_in(shown)) is not None:
             raise error
@@ -199,10 +204,20 @@ class GuardNode:
         return stamped(message, sealed)
 
 
+def _without_claims(answer: ToolAnswer) -> ToolAnswer:
+    """The answer without the line of a verdict that nothing proves: it is judged, and shown, as if it had none."""
+    line = (stamp_of(answer.message) or {}).get("line")
+    if receipt_of(answer.message) is not None or not isinstance(line, str):
+        return answer
+    content = unlined(answer.message.content, line)
+    return answer._replace(message=answer.message.model_copy(update={"content": content}))
+
+
 def route_by_verdict(state: Any, messages_key: str = "messages") -> Literal["accept", "flag", "block"]:
     """The worst standing of the tool messages after the model's last message, for conditional edges.
 
-    A result that a person approved, or gave, is accepted; one that no guard has judged is flagged.
+    A result that a person approved, or gave, is accepted, and so is one without a verdict: what a guard flagged or
+    blocked always carries its own, so nothing spoke against it, or no guard has judged it.
     """
     standings = {standing(answer.message) for answer in this_turn(messages_of(state, messages_key))}
     return "block" if "block" in standings else "flag" if "flag" in standings else "accept"
@@ -225,6 +240,7 @@ def guard_wrappers(
     guard: Guard | VerificationEngine,
     *,
     signer: ReceiptSigner | None = None,
+    events: bool = False,
     **rules: Unpack[Rules],
 ) -> tuple[Wrapper, AsyncWrapper]:
     """``(wrap_tool_call, awrap_tool_call)`` for any ``ToolNode``; give it both.
@@ -233,15 +249,21 @@ def guard_wrappers(
     (what it raises becomes a message under ``handle_tool_errors``) nor ask a person (the tool would run again on
     resumption): ``GuardedToolNode`` and ``GuardNode`` can stop, ``ReviewNode`` asks.
 
+    An accepted result, and one that is not judged, is handed on as it came. One that is flagged, blocked or redacted,
+    or could not be verified, carries its verdict in ``response_metadata["agentguard"]``, which no model is sent.
+
     Args:
         guard: the guard, or an engine.
         rules: rules of the guard by name, see ``Guard``.
-        signer: signs what the model is shown; None: ``receipt_signer()``.
+        signer: signs what the model is shown, such as ``receipt_signer()``: every result carries its verdict and a
+            receipt then, for ``GuardNode`` and ``verify_transcript``. None: ``receipt_signer()`` signs only what is not
+            accepted.
+        events: emit each verdict as an event of ``stream_mode="custom"``.
 
     Raises:
         ConfigurationError: for a value that is not one of these.
     """
-    calls = _calls(guard, signer, rules, on_block=["replace"])
+    calls = _calls(guard, signer, events, rules, on_block=["replace"])
     return calls.run, calls.arun
 
 
@@ -250,9 +272,9 @@ class GuardedToolNode(ToolNode):
 
     Args:
         tools: the tools to execute, as for ``ToolNode``.
-        guard: the guard, or an engine. ``raise`` raises ``ResultBlocked`` out of the
-            node once all its calls are done, whatever ``handle_tool_errors`` says.
-        signer: as for ``guard_wrappers``.
+        guard: the guard, or an engine. ``on_block="raise"`` raises ``ResultBlocked`` out of the node once all its
+            calls are done, whatever ``handle_tool_errors`` says.
+        signer, events: as for ``guard_wrappers``.
         wrap_tool_call, awrap_tool_call: wrappers of your own, as for ``ToolNode``. The guard is around them: it judges
             what the tool returned the last time that they called it, or what they answer in its place, blocks what
             they hand on, and makes a call again through them. With ``wrap_tool_call`` alone asynchronous runs go
@@ -271,12 +293,13 @@ class GuardedToolNode(ToolNode):
         guard: Guard | VerificationEngine,
         *,
         signer: ReceiptSigner | None = None,
+        events: bool = False,
         wrap_tool_call: Wrapper | None = None,
         awrap_tool_call: AsyncWrapper | None = None,
         **node: Any,
     ) -> None:
         own: Any = {name: node.pop(name) for name in list(node) if name in Rules.__annotations__}
-        calls = _calls(guard, signer, own)
+        calls = _calls(guard, signer, events, own)
         wrap, awrap = _around(calls, wrap_tool_call, awrap_tool_call)
         super().__init__(tools, wrap_tool_call=wrap, awrap_tool_call=awrap, **node)
         self._raises = calls.guard.on_block == "raise" and not calls.guard.shadow
@@ -321,10 +344,9 @@ def _around(
 def _calls(
     guard: Guard | VerificationEngine,
     signer: ReceiptSigner | None,
+    events: bool,
     rules: Rules,
     on_block: Collection[OnBlock] = ("replace", "raise"),
 ) -> GuardedCalls:
     where = "a tool node: route_by_verdict leads to a ReviewNode or to END"
-    return GuardedCalls(
-        Guard.of(guard, where, rules, on_block=on_block), receipt_signer() if signer is None else signer
-    )
+    return GuardedCalls(Guard.of(guard, where, rules, on_block=on_block), signer, events=events)

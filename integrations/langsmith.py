@@ -22,8 +22,9 @@ def record_langsmith_feedback(
 
     The verdict is looked for where it can be: in the run's metadata under ``agentguard`` (``run.metadata`` or
     ``run.extra["metadata"]``), then in the ``response_metadata`` of the tool messages in its outputs, where the
-    middleware and the guarded nodes leave it. The run of the node that executed the tool has such a message; the
-    tool's own run has not, because LangChain reports it before the guard is asked.
+    middleware and the guarded nodes leave it: that of an accepted result where they have a ``signer``. The run of the
+    node that executed the tool has such a message; the tool's own run has not, because LangChain reports it before the
+    guard is asked.
 
     Args:
         engine: the engine that judged the call, or one that learns in its place.

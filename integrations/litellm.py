@@ -22,7 +22,7 @@ try:
     from litellm.integrations.custom_logger import CustomLogger
     from mcp.types import TextContent
 
-    from agentguard.integrations._mcp_content import beside, result_of, without_redacted
+    from agentguard.integrations._mcp_content import read, without_redacted
 except ImportError as error:
     raise needs("litellm", error) from error
 
@@ -43,7 +43,8 @@ class GuardLogger(CustomLogger):
     blocked one is a notice as its only content. The time is that between the proxy's request and the answer.
 
     Args:
-        engine: judges the results; proxies with several workers share what it learns by a store.
+        guard: the guard, or an engine; proxies with several workers share what it learns by a store.
+        rules: rules of the guard by name, see ``Guard``.
         server_prefix: call tools ``server-tool``, for servers that have tools of the same name.
         session: gives the session of a call from what LiteLLM tells its callbacks; None: the ``mcp-session-id`` of the
             client, else LiteLLM's trace id.
@@ -88,16 +89,16 @@ class GuardLogger(CustomLogger):
         failed = bool(_field(answer, "is_error", "isError"))
         by_default = call.get("mcp_session_id") or kwargs.get("litellm_trace_id")
         session = by_default if self._session is None else self._session(kwargs)
-        result, call_id = result_of(blocks, structured), kwargs.get("litellm_call_id")
+        result, beside = await read(blocks, structured, wholly=self._guard.searches(tool))
         outcome = Outcome(
-            tool, call.get("arguments") or {}, result, seconds * 1000.0, session, call_id, failed,
-            beside=beside(blocks, structured),
+            tool, call.get("arguments") or {}, result, seconds * 1000.0, session, kwargs.get("litellm_call_id"), failed,
+            beside=beside,
         )  # fmt: skip
         judgement = await self._guard.judge_async(outcome)
         if judgement.action == "replace":
             return _notice(response, judgement.notice)
         if judgement.redact:
-            blocks = await apart(_redacted, blocks, judgement, about=(result, outcome.beside))
+            blocks = await apart(_redacted, blocks, judgement, about=(result, beside))
             if structured is not None and blocks == response.mcp_tool_call_response:
                 # It is the structured content that holds it, which LiteLLM drops where the text is another one.
                 blocks = [*blocks, TextContent(type="text", text="The structured content is withheld.")]

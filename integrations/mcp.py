@@ -12,7 +12,7 @@ from agentguard.guard._guard import Attempt, CallGuard, apart
 from agentguard.guard._read_back import Answer, Call
 from agentguard.guard._wording import lined
 from agentguard.integrations._extras import needs
-from agentguard.integrations._mcp_content import beside, result_of, without_random_ids, without_redacted
+from agentguard.integrations._mcp_content import read, result_of, without_random_ids, without_redacted
 from agentguard.verification import VerificationEngine
 
 try:
@@ -86,8 +86,10 @@ class MCPGuardInterceptor:
             answer = await handler(request)
             took = (perf_counter() - started) * 1000.0
             if isinstance(answer, CallToolResult):
-                result = result_of(answer.content, answer.structuredContent)
-                more = beside(answer.content, answer.structuredContent, getattr(answer, "toolResult", None))
+                result, more = await read(
+                    answer.content, answer.structuredContent, getattr(answer, "toolResult", None),
+                    wholly=self._guard.searches(tool),
+                )  # fmt: skip
                 outcome = described._replace(
                     result=result, execution_time_ms=took, is_error=bool(answer.isError), beside=more
                 )

@@ -60,7 +60,8 @@ def guard_tool(
     The raw output and its latency are taken inside the SDK's own handling of exceptions, so an exception that the SDK
     turns into a message for the model is no result, and not learned from. Where the profile has content rules its text
     is judged by these alone: what is to be redacted is taken out of the exception, and a blocked one is rejected
-    content. Verdicts are in ``RunResult.tool_output_guardrail_results``.
+    content. ``RunResult.tool_output_guardrail_results`` has an entry for each call, with the verdict on what is not
+    accepted, or redacted.
 
     A hand-made ``FunctionTool`` that reports its own failures as text is judged by that text.
 
@@ -86,7 +87,7 @@ def guard_agent(
     session: Session | None = None,
     **rules: Unpack[Rules],
 ) -> Agent[Context]:
-    """A clone of an agent whose tools are guarded; see ``guard_tool`` for the arguments and what they do.
+    """A clone of an agent whose tools are guarded, as ``guard_tool`` guards one.
 
     Hosted tools run at the provider and cannot be guarded here. Agents that this one hands off to, or has as tools,
     are guarded each for itself.
@@ -100,7 +101,7 @@ def guard_agent(
         agent: the agent.
         guard: the guard, or an engine.
         rules: rules of the guard by name, see ``Guard``.
-        session: as for ``guard_tool``, and so are all that follow.
+        session: as for ``guard_tool``.
 
     Raises:
         ConfigurationError: for a rule of the guard that cannot be acted on here.
@@ -190,7 +191,7 @@ def _guardrail(guard: CallGuard) -> ToolOutputGuardrail[Any]:
 
 
 def _reported(judgement: Judgement | None, guard: CallGuard) -> ToolGuardrailFunctionOutput:
-    if judgement is None:
+    if judgement is None or (judgement.verdict == "accept" and not judgement.redact):
         return ToolGuardrailFunctionOutput.allow()
     if judgement.action != "replace":
         return ToolGuardrailFunctionOutput.allow(judgement.as_dict())

@@ -10,6 +10,7 @@ from inspect import iscoroutinefunction
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
+from agentguard.content._bytes import text_in
 from agentguard.content._results import text_of
 from agentguard.guard import Guard, Judgement, Outcome, Rules
 from agentguard.guard._exceptions import texts_of
@@ -62,9 +63,9 @@ class GuardCapability(AbstractCapability[Any]):
 
     A flagged result is handed on as it is, with a line beside it (``ToolReturn.content``) that the model reads after
     the results of the turn; a reported failure has it in its message. A blocked result is reported by ``ToolFailed``:
-    the model reads a notice, as a failed call. A verdict on what is handed on is in the ``metadata`` of the
-    ``ToolReturnPart``, which the model does not see. The profile's content rules alone judge what else the model may
-    read: ``content`` beside the value of a ``ToolReturn``, texts in files and addresses there too, what another
+    the model reads a notice, as a failed call. The verdict on one that is flagged or redacted is in the ``metadata`` of
+    the ``ToolReturnPart``, which the model does not see. The profile's content rules alone judge what else the model
+    may read: ``content`` beside the value of a ``ToolReturn``, texts in files and addresses there too, what another
     capability made of the value, and the text of an exception. ``metadata`` is not judged.
 
     Args:
@@ -254,10 +255,8 @@ def _texts_of(item: Any) -> list[str]:
     if isinstance(item, str):
         return [item]
     if isinstance(item, BinaryContent):
-        try:
-            return [item.data.decode()]
-        except UnicodeDecodeError:
-            return []  # a picture, a sound
+        text = text_in(item.data)
+        return [] if text is None else [text]  # a picture, a sound
     fields = vars(item) if is_dataclass(item) else {}
     said = [value for name, value in fields.items() if name in ("content", "url", "value")]
     return [text_of(value) for value in said if isinstance(value, (str, dict, list))]

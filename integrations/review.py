@@ -46,8 +46,9 @@ class ReviewNode:
     Decisions that do not fit are asked for again, by another interrupt: the same request with ``"error"``, which says
     what was wrong and stands before each description too. Nothing has changed by then.
 
-    The engine is told what was decided: an approved result was genuine, the others were not. Needs a checkpointer, from
-    which the run goes on, and, as the framework's interrupts do under ``ainvoke``, Python 3.11.
+    The engine learns from the decisions: an approved result was genuine, the others were not. It learns nothing where
+    the receipt of the verdict does not hold, since whoever writes into the state could teach it. Needs a checkpointer,
+    from which the run goes on, and, as the framework's interrupts do under ``ainvoke``, Python 3.11.
 
     Args:
         engine: gets the feedback.
@@ -69,9 +70,7 @@ class ReviewNode:
             ConfigurationError: where the graph has no checkpointer: it would end here, and could never be resumed.
         """
         flagged = [
-            answer
-            for answer in this_turn(messages_of(state, self.messages_key))
-            if stamp_of(answer.message) is not None and standing(answer.message) == "flag"
+            answer for answer in this_turn(messages_of(state, self.messages_key)) if standing(answer.message) == "flag"
         ]
         if not flagged:
             return None

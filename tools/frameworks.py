@@ -35,7 +35,7 @@ class Environment(NamedTuple):
     which: str
     requirements: list[str]
     newest_allowed: str
-    example: str
+    example: str | None
 
     @property
     def folder(self) -> Path:
@@ -66,8 +66,9 @@ class Environment(NamedTuple):
         """Run what there is of it: the folder of its tests, and its example."""
         folder = f"tests/integrations/{self.framework}"
         what = [folder] if (ROOT / folder).is_dir() else []
+        what += [f"{EXAMPLE}[{self.example}]"] if self.example else []
         # Warnings of a framework about itself and its dependencies are not ours to mend.
-        command = [self.python, "-m", "pytest", "-q", "-W", "ignore", *what, f"{EXAMPLE}[{self.example}]"]
+        command = [self.python, "-m", "pytest", "-q", "-W", "ignore", *what]
         # What a framework keeps for its user is kept apart: two environments at once would read each other's.
         own = {name: value for name, value in os.environ.items() if not name.startswith("XDG_")}
         own["HOME"] = str(self.folder / "home")
@@ -113,7 +114,7 @@ def main(names: list[str]) -> int:
     if unknown:
         raise SystemExit(f"{DECLARED.name} names {', '.join(declared)}, and not {', '.join(sorted(unknown))}")
     environments = [
-        Environment(name, which, declared[name][which], newest_allowed, declared[name]["example"])
+        Environment(name, which, declared[name][which], newest_allowed, declared[name].get("example"))
         for which in ("newest", "lowest")
         for name in names or declared
     ]

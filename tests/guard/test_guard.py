@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -94,6 +95,35 @@ def test_an_unknown_rule_is_refused() -> None:
     wrong: Any = {"on_flag": "whisper"}
     with pytest.raises(ConfigurationError, match="'annotate' or 'observe' or 'review' or 'block'"):
         Guard(ScriptedEngine(), **wrong)
+
+
+@pytest.mark.parametrize("engine", [None, "engine", VerificationEngine, Guard(VerificationEngine())], ids=["none", "text", "class", "guard"])
+def test_what_cannot_judge_is_no_engine(engine: Any) -> None:
+    with pytest.raises(ConfigurationError, match="engine must be a VerificationEngine, or what has its method verify"):
+        Guard(engine)
+
+
+@pytest.mark.parametrize(
+    ("rules", "said"),
+    [
+        ({"on_blok": "raise"}, "'on_blok'; did you mean 'on_block'?"),
+        ({"shadows": True}, "'shadows'; did you mean 'shadow'?"),
+        ({"xyz": 1}, "'xyz'; there are artifacts, flag_text, max_retries, "),
+        ({"engine": VerificationEngine()}, "'engine'; there are artifacts, "),
+    ],
+)
+@pytest.mark.parametrize("given", [VerificationEngine(), Guard(VerificationEngine())], ids=["engine", "guard"])
+def test_what_is_no_rule_is_refused(given: Any, rules: Any, said: str) -> None:
+    with pytest.raises(ConfigurationError, match=re.escape(f"a desk: no rule of a guard is named {said}")):
+        Guard.of(given, "a desk", rules)
+
+
+def test_rules_beside_a_guard_stand_over_its_own() -> None:
+    given = Guard(ScriptedEngine(), on_flag="block", max_retries=2, tools=["price"])
+    made = Guard.of(given, "a desk", {"on_flag": "observe", "max_retries": 0})
+
+    assert (made.on_flag, made.max_retries, made.tools, made.engine) == ("observe", 0, {"price"}, given.engine)
+    assert (given.on_flag, given.max_retries) == ("block", 2)
 
 
 def test_a_judgement_says_its_verdict_in_one_word() -> None:

@@ -64,6 +64,11 @@ class TestMarks(Guarded):
         return [f"{text} (checked)" for text in texts]
 
 
+class TestMarksAside(TestDesk):
+    def leaves(self, guard, tools, kind):
+        return [(text, {} if guard is None else {"verdict": "accept"}) for text in self.reads(guard, tools, kind)]
+
+
 class TestMixes(Guarded):
     def change(self, texts, tools):
         return texts if len(texts) == 1 else [next(filter(is_notice, texts))] * len(texts)
@@ -124,7 +129,7 @@ JUDGING = {"judged", "redacted", "closed", "shadow"}
 FLAWS = {
     "Unguarded": {*JUDGING, "open", "parallel"}, "Swallows": {"judged", "closed"}, "Loses": {"judged", "closed"},
     "AddsTheOriginal": {"judged", "closed", "parallel"}, "ForgetsToRedact": {"redacted"},
-    "Marks": {"unaltered", "open", "shadow", "parallel"}, "Mixes": {"parallel"},
+    "Marks": {"unaltered", "open", "shadow", "parallel"}, "Mixes": {"parallel"}, "MarksAside": {"unaltered"},
     "NoShadow": {"shadow"}, "ShadowIsBlind": {"shadow"}, "Open": {"closed"}, "Closed": {"open"},
     "Silent": {"open", "closed"}, "Catches": {"control"}, "TextsAlone": {*JUDGING, "open"},
     "SaysThatItJudgesNothing": {"judged", "redacted", "closed", "shadow", "parallel"},

@@ -137,7 +137,7 @@ async def by_middleware(engine: NotingEngine, text: str, told: list[int]) -> Any
         """Look something up."""
         return text
 
-    graph = agent([lookup], calls(("lookup", {"key": 1})), middleware=[ToolGuardMiddleware(engine)])
+    graph = agent([lookup], calls(("lookup", {"key": 1})), middleware=[ToolGuardMiddleware(engine, events=True)])
     out = None
     async for mode, chunk in graph.astream(ASK, stream_mode=["custom", "values"]):
         if mode == "custom":

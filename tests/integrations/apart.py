@@ -14,11 +14,11 @@ else:
 
 
 class Framework(NamedTuple):
-    """The name of a framework's folder of tests, what it is imported as, and its program in ``examples/``."""
+    """The name of a framework's folder of tests, what it is imported as, and its program in ``examples/``, if any."""
 
     name: str
     module: str
-    example: str
+    example: str | None
 
     @property
     def missing(self) -> str | None:
@@ -31,7 +31,7 @@ class Framework(NamedTuple):
 
 
 FRAMEWORKS = tuple(
-    Framework(name, declared["module"], declared["example"])
+    Framework(name, declared["module"], declared.get("example"))
     for name, declared in tomllib.loads(Path(__file__).with_name("frameworks.toml").read_text(encoding="utf-8")).items()
     if isinstance(declared, dict)
 )

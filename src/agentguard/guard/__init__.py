@@ -1,4 +1,4 @@
-"""Verdicts turned into actions by a policy: what every place that stands between an agent and its tools shares.
+"""Verdicts turned into actions by rules: what every place that stands between an agent and its tools shares.
 
 >>> from agentguard.verification import VerificationEngine
 >>> guard = Guard(VerificationEngine(), on_flag="annotate", on_block="replace")

@@ -1,4 +1,4 @@
-"""The guard: a policy, what it makes of a verdict, and calls that are made again.
+"""The guard: rules, what they make of a verdict, and calls that are made again.
 
 Whoever sees a call gathers what it knows of it (``Outcome``), asks ``Guard.judge`` and acts on the ``Judgement``.
 No framework is imported here.
@@ -10,6 +10,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import KW_ONLY, dataclass, field, fields
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypedDict, TypeVar, cast, get_args
 
 from agentguard.content._findings import Kind
@@ -94,7 +95,7 @@ def _fields_of(value: Any) -> list[Any]:
         return []
 
 
-# --- Policy, judgement and guard ---
+# --- Rules, judgement and guard ---
 
 
 #: What to do with a result: hand it on; hand it on with its verdict beside it, where no model reads it; with a line for
@@ -249,7 +250,7 @@ Readers = Mapping[str, Callable[..., Any]]
 
 
 class Rules(TypedDict, total=False):
-    """The rules of a ``Guard``, as integrations take them by name beside an engine; see there."""
+    """The rules of a ``Guard``, as integrations take them by name beside it, or beside an engine; see there."""
 
     tools: Collection[str] | None
     on_flag: OnFlag
@@ -268,8 +269,8 @@ class Guard:
     """An engine, and the rules by which what stands between an agent and its tools acts on its verdicts.
 
     Every integration takes a ``Guard``, or an engine and the rules by name: ``guarded(engine, on_block="replace")`` is
-    short for ``guarded(Guard(engine, on_block="replace"))``. A rule that an integration cannot act on is refused when
-    the integration is made.
+    short for ``guarded(Guard(engine, on_block="replace"))``. Rules by name beside a ``Guard`` stand over its own. One
+    that an integration cannot act on is refused when the integration is made.
 
     Attributes:
         engine: judges the calls.
@@ -315,6 +316,10 @@ class Guard:
     find: FindCall = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
+        if isinstance(self.engine, type) or not callable(getattr(self.engine, "verify", None)):
+            raise ConfigurationError(
+                f"engine must be a VerificationEngine, or what has its method verify, not {self.engine!r}"
+            )
         for name, allowed in (
             ("on_flag", get_args(OnFlag)),
             ("on_block", (None, *get_args(OnBlock))),
@@ -352,13 +357,19 @@ class Guard:
         Args:
             guard: what the integration was given.
             where: the integration, for the message.
-            rules: that it was given beside it; they stand over the guard's own.
+            rules: what it was given beside it; they stand over the guard's own.
             on_flag: what it can do with a flagged result.
             on_block: what it can do with a blocked one.
 
         Raises:
-            ConfigurationError: for a rule that it cannot act on.
+            ConfigurationError: for a rule that it cannot act on, and for one that there is not.
         """
+        for name in rules or ():
+            if name not in Rules.__annotations__:
+                known = sorted(Rules.__annotations__)
+                alike = get_close_matches(name, known, 1)
+                said = f"did you mean {alike[0]!r}?" if alike else f"there are {', '.join(known)}"
+                raise ConfigurationError(f"{where}: no rule of a guard is named {name!r}; {said}")
         given = guard if isinstance(guard, Guard) else Guard(guard)
         made = cls(**{**{one.name: getattr(given, one.name) for one in fields(Guard) if one.init}, **(rules or {})})
         made._check("on_flag", on_flag, f" for {where}")
@@ -403,25 +414,26 @@ class Guard:
             The judgement by which the text is withheld, with action ``replace``; None where the exception may go on.
         """
         outcome = None if is_signal(error) else self.error_text(described, texts_of(error))
-        return None if outcome is None else self._on_exception(error, self.judge(outcome))
+        return None if outcome is None else self._on_exception(error, outcome, self._judged(outcome))
 
     async def exception_async(self, described: Outcome, error: Exception) -> Judgement | None:
         """``exception``, of large texts in a thread."""
         outcome = None if is_signal(error) else self.error_text(described, texts_of(error))
-        return None if outcome is None else self._on_exception(error, await self.judge_async(outcome))
-
-    def _on_exception(self, error: Exception, judgement: Judgement) -> Judgement | None:
-        if judgement.action == "replace":
-            return judgement
-        result = judgement.result
-        if judgement.action == "review" and result is not None:  # nobody can be asked about what is no message yet
-            line = flag_line(self.flag_text, result.tool, judgement.hazard, result.posterior)
-            judgement = judgement._replace(line=line)
-        if put_into(error, judgement):
+        if outcome is None:
             return None
-        happened = f"What {'the tool' if judgement.result is None else repr(judgement.result.tool)} raised was withheld"
-        notice = notice_of(f"{happened}: it holds {' and '.join(judgement.redact)} that could not be removed.")
-        return Judgement("replace", None, notice)
+        return self._on_exception(error, outcome, await apart(self._judged, outcome, about=outcome.result))
+
+    def _on_exception(self, error: Exception, outcome: Outcome, judgement: Judgement) -> Judgement | None:
+        tool = outcome.tool
+        if judgement.action == "review":  # nobody can be asked about what is no message yet
+            posterior = cast(VerificationResult, judgement.result).posterior
+            judgement = judgement._replace(line=flag_line(self.flag_text, tool, judgement.hazard, posterior))
+        if judgement.action != "replace" and not put_into(error, judgement):
+            happened = f"What {tool!r} raised was withheld: it holds {' and '.join(judgement.redact)}"
+            notice = notice_of(f"{happened} that could not be removed.")
+            judgement = judgement._replace(action="replace", notice=notice, line="")
+        self._tell(outcome, judgement)
+        return judgement if judgement.action == "replace" else None
 
     def read_back(self, outcome: Outcome, find: FindCall) -> Outcome:
         """The outcome with what other calls say of it, where its profile declares ``confirm`` or ``against``.
@@ -474,9 +486,7 @@ class Guard:
         name = None if outcome.call_id is None else f"{outcome.call_id}#beside"
         text = outcome._replace(result=outcome.beside, call_id=name, readings=(), content_alone=True)
         own = self._judged(text, where="beside its result: ")
-        return _graver(
-            judgement._replace(redact=(*judgement.redact, *set(own.redact).difference(judgement.redact))), own
-        )
+        return _graver(judgement._replace(redact=tuple(dict.fromkeys((*judgement.redact, *own.redact)))), own)
 
     def judge_with_artifact(self, outcome: Outcome, artifact: Any) -> Judgement:
         """Judge a result and, where the rules say so, its artifact; the worse of the two stands. Never raises."""
@@ -513,7 +523,8 @@ class Guard:
         """
         if not self.covers(outcome.tool):
             return Judgement("pass", None, "")
-        return self._judged(outcome._replace(content_alone=True))
+        outcome = outcome._replace(content_alone=True)
+        return self._tell(outcome, self._judged(outcome))
 
     def _judged(self, outcome: Outcome, name: str | None = None, where: str = "") -> Judgement:
         """Judge a result, and nothing beside it.
@@ -576,7 +587,7 @@ class Guard:
             return ""
 
     def may_retry(self, tool: str, attempts: int, asked: int = 0) -> bool:
-        """A call may be made again: its profile or the policy allows one more, and the profile calls it idempotent.
+        """A call may be made again: its profile or the rules allow one more, and the profile calls it idempotent.
 
         Not where it gave the same answer again and again (``asked``, as in ``VerificationResult``).
         """
@@ -604,14 +615,16 @@ class Guard:
             return False
 
     def error(self, judgement: Judgement, tool: str) -> ResultBlocked:
-        """The exception for a blocked result, where the policy is to raise."""
+        """The exception for a blocked result, where the rules are to raise one."""
         result = judgement.result
         if result is None:
             return ResultBlocked(tool, 1.0, judgement.notice)
-        return ResultBlocked(tool, result.posterior, result.explanation, result.call_id)
+        # What is accepted is withheld where it cannot be redacted, which the notice says.
+        reason = judgement.notice if result.verdict == "accept" else result.explanation
+        return ResultBlocked(tool, result.posterior, reason, result.call_id)
 
     def action_on(self, verdict: Verdict) -> Action:
-        """The policy's action on a verdict, also on another guard's."""
+        """The action on a verdict by the rules, also on another guard's."""
         if self.shadow or verdict == "accept":
             return "pass"
         if verdict == "block" or self.on_flag == "block":
@@ -667,7 +680,7 @@ class CallGuard(Guard):
         return await super().judge_async(await self.read_back_async(outcome, self.find))
 
     def settle(self, attempt: Callable[[], Attempt[Shown]], described: Outcome) -> tuple[Shown, Judgement | None]:
-        """Make a call, again where the policy allows it, and judge each result; the last one counts.
+        """Make a call, again where the rules allow it, and judge each result; the last one counts.
 
         What the call raises goes through, unless its text is to be withheld: then None is shown, and the action of the
         judgement is ``replace``.

@@ -92,6 +92,14 @@ class IntegrationConformance:
         """
         raise NotImplementedError("define reads(self, guard, tools, kind)")
 
+    def leaves(self, guard: Guard | None, tools: Sequence[Make], kind: str) -> Any:
+        """As ``reads``, and give all that the framework keeps of the calls: messages, metadata, events.
+
+        In a form that is equal for two runs with the same answers, so without random ids and times. By default it is
+        what the model is shown.
+        """
+        return self.reads(guard, tools, kind)
+
     def test_judged(self, form: str, kind: str, log: pytest.LogCaptureFixture) -> None:
         """Text in any place of an answer is judged; the model reads a notice in place of a blocked one."""
         engine = _Engine(self.tool)
@@ -109,10 +117,13 @@ class IntegrationConformance:
             assert "Until Monday the key is " in texts
 
     def test_unaltered(self, form: str, kind: str) -> None:
-        """Nothing is altered where nothing is wrong."""
+        """Nothing is altered, and nothing added to what the framework keeps, where nothing is wrong."""
         bare = self._texts(None, form, kind, HARMLESS)
         assert HARMLESS in "\n".join(bare)
         assert self._texts(_Engine(self.tool), form, kind, HARMLESS) == bare
+        tools = [partial(_answer, self.forms()[form], HARMLESS)]
+        guarded, unguarded = (_awaited(self.leaves(guard, tools, kind)) for guard in (Guard(_Engine(self.tool)), None))
+        assert guarded == unguarded
 
     def test_open(self, form: str, kind: str, log: pytest.LogCaptureFixture) -> None:
         """The guard's own failure lets the answer pass where ``on_guard_error`` is open, and is logged."""
@@ -175,8 +186,8 @@ class IntegrationConformance:
         return self._read(engine, [partial(_answer, self.forms()[form], each) for each in said], kind, **rules)
 
     def _read(self, engine: _Engine | None, tools: Sequence[Make], kind: str, **rules: Any) -> list[str]:
-        texts = self.reads(None if engine is None else Guard(engine, **rules), tools, kind)
-        return texts if isinstance(texts, list) else asyncio.run(texts)
+        texts: list[str] = _awaited(self.reads(None if engine is None else Guard(engine, **rules), tools, kind))
+        return texts
 
     def _outcome(self, engine: _Engine | None, make: Make, kind: str) -> Any:
         try:
@@ -188,6 +199,10 @@ class IntegrationConformance:
         """The integration says in its log that it does not judge what a tool raised; other answers are judged."""
         raised = isinstance(self.forms()[form](HARMLESS), BaseException)
         return raised and any("not judged" in record.getMessage() for record in log.records)
+
+
+def _awaited(given: Any) -> Any:
+    return asyncio.run(given) if isinstance(given, Coroutine) else given
 
 
 def _assert_withheld(texts: Sequence[str], said: str) -> None:

@@ -15,11 +15,10 @@ class TestGuardCallbackHandler(NodeConformance):
 
     cannot: ClassVar[Any] = {
         "redacted": "a callback cannot replace a result",
-        "closed": "the handler has no such policy: where it fails, results pass",
     }
 
     async def reads(self, guard: Any, tools: Sequence[Any], kind: str) -> list[str]:
-        guard = [] if guard is None else [GuardCallbackHandler(guard.engine, raise_on_block=not guard.shadow)]
+        guard = [] if guard is None else [GuardCallbackHandler(guard, raise_on_block=True)]
         return await self.shown_by(
             ToolNode([self.lookup(tools)], handle_tool_errors=True), tools, kind, callbacks=guard
         )

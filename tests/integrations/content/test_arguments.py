@@ -15,7 +15,7 @@ from langgraph.types import Command
 
 from agentguard.integrations.content import ContentGuardMiddleware
 from agentguard.integrations.langchain import ToolGuardMiddleware
-from agentguard.integrations.receipts import ReceiptStatus, verify_transcript
+from agentguard.integrations.receipts import ReceiptStatus, receipt_signer, verify_transcript
 
 from ..langchain.scripted import THREAD, Run, ScriptedEngine, ScriptedModel, answers, calls
 
@@ -172,7 +172,7 @@ async def test_each_doubt_is_an_event_without_the_value(stream: Run) -> None:
 async def test_under_the_tool_guard_a_call_that_was_not_made_is_no_executed_one(run: Run) -> None:
     engine, office = ScriptedEngine(), Office()
     turn = calls(("send", {"to": INVENTED}), ("contact", {"name": "Ada"}))
-    graph = agent_of(office, turn, AIMessage("done"), before=[ToolGuardMiddleware(engine)])
+    graph = agent_of(office, turn, AIMessage("done"), before=[ToolGuardMiddleware(engine, signer=receipt_signer())])
     out = await run(graph, say("Send it to Ada."))
 
     assert [asked["tool"] for asked in engine.asked] == ["contact"]

@@ -17,7 +17,7 @@ from agentguard.integrations._messages import without
 from agentguard.integrations.functions import guarded
 from agentguard.integrations.langchain import ToolGuardMiddleware
 from agentguard.integrations.langgraph import GuardedToolNode, GuardNode, GuardState
-from agentguard.integrations.receipts import ReceiptStatus, verify_transcript
+from agentguard.integrations.receipts import ReceiptStatus, receipt_signer, verify_transcript
 from agentguard.verification import VerificationEngine
 
 from ..langchain.scripted import ASK, Run, agent, answers, calls
@@ -65,7 +65,7 @@ def lookup_of(value: Any) -> Any:
     ids=["text", "object", "blocks", "JSON in blocks"],
 )
 async def test_langchain(engine: VerificationEngine, run: Run, raw: Any, shown: Any) -> None:
-    graph = agent([lookup_of(raw)], LOOKUP, middleware=[ToolGuardMiddleware(engine)])
+    graph = agent([lookup_of(raw)], LOOKUP, middleware=[ToolGuardMiddleware(engine, signer=receipt_signer())])
     out = await run(graph, ASK)
 
     (message,) = answers(out)
@@ -105,7 +105,9 @@ async def test_guard_node_behind_a_plain_tool_node(engine: VerificationEngine, r
 
 
 async def test_guard_node_behind_guarded_tools(engine: VerificationEngine, run: Run) -> None:
-    out = await run(graph_of(GuardedToolNode([lookup_of(ADDRESS)], engine), GuardNode(engine)), TURN)
+    out = await run(
+        graph_of(GuardedToolNode([lookup_of(ADDRESS)], engine, signer=receipt_signer()), GuardNode(engine)), TURN
+    )
     (message,) = answers(out)
     assert message.content == "<EMAIL_1>"
     assert [finding.status for finding in verify_transcript(out["messages"])] == [ReceiptStatus.EXECUTED]

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
 from langchain_core.tools import StructuredTool, ToolException
-from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode
 from langgraph.types import Command, interrupt
 
 from agentguard.testing import IntegrationConformance
 
 from ..answers import Note, lookup_of
-from .scripted import ASK, THREAD, calls
+from .scripted import ASK, THREAD, calls, graph_of
 
 PIXEL = {"type": "image", "base64": "AAAA", "mime_type": "image/png"}
 
@@ -52,6 +51,17 @@ class LangChainConformance(IntegrationConformance):
     def asks(self, tools: Sequence[Any]) -> AIMessage:
         return calls(*[("lookup", {"number": number}) for number in range(len(tools))])
 
+    async def left_by(self, graph: Any, kind: str, given: Any = ASK) -> Any:
+        """Run a graph, and give its messages and all that it emits, without ids that are new each time."""
+        modes: Any = {"stream_mode": ["values", "custom"]}
+        if kind == "sync":
+            chunks = await asyncio.to_thread(lambda: list(graph.stream(given, THREAD, **modes)))
+        else:
+            chunks = [chunk async for chunk in graph.astream(given, THREAD, **modes)]
+        messages = [chunk for mode, chunk in chunks if mode == "values"][-1]["messages"]
+        left = [re.sub("lc_[0-9a-f-]+", "", message.model_dump_json(exclude={"id"})) for message in messages]
+        return left, [chunk for mode, chunk in chunks if mode == "custom"]
+
     async def shown(self, graph: Any, kind: str, given: Any = ASK, **config: Any) -> list[str]:
         """Run a graph, and give the messages behind the model's turn, and what a person is asked."""
         config = {**THREAD, **config}
@@ -68,6 +78,5 @@ class NodeConformance(LangChainConformance):
         return {**super().forms(), "exception": RuntimeError}
 
     async def shown_by(self, node: ToolNode, tools: Sequence[Any], kind: str, **config: Any) -> list[str]:
-        graph = StateGraph(MessagesState).add_node("tools", node).add_edge(START, "tools")
-        made = graph.compile(checkpointer=InMemorySaver())
+        made = graph_of(node, saver=True)
         return await self.shown(made, kind, {"messages": [self.asks(tools)]}, **config)

@@ -9,6 +9,8 @@ from langchain.agents import create_agent
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, MessagesState, StateGraph
 from pydantic import PrivateAttr
 
 from ..engines import POSTERIORS, BrokenEngine, ScriptedEngine
@@ -60,6 +62,17 @@ def agent(tools: Iterable[Any], *turns: AIMessage, middleware: Iterable[Any], **
     made: Any = create_agent(model, list(tools), middleware=list(middleware), **options)
     made.model = model
     return made
+
+
+def graph_of(*nodes: Any, saver: bool = False) -> Any:
+    """A graph of nodes, one after the other."""
+    graph = StateGraph(MessagesState)
+    before = START
+    for place, node in enumerate(nodes):
+        graph.add_node(f"n{place}", node)
+        graph.add_edge(before, f"n{place}")
+        before = f"n{place}"
+    return graph.compile(checkpointer=InMemorySaver() if saver else None)
 
 
 ASK: dict[str, Any] = {"messages": [HumanMessage("go")]}

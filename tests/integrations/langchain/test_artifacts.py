@@ -7,8 +7,6 @@ from typing import Annotated, Any
 import pytest
 from langchain_core.messages import ToolMessage
 from langchain_core.tools import InjectedToolCallId, tool
-from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode
 from langgraph.types import Command
 
@@ -17,10 +15,10 @@ from agentguard.errors import ConfigurationError
 from agentguard.integrations.langchain import ToolGuardMiddleware
 from agentguard.integrations.langgraph import GuardedToolNode, GuardNode, ReviewNode, guard_wrappers
 from agentguard.integrations.langsmith import record_langsmith_feedback
-from agentguard.integrations.receipts import ReceiptStatus, verify_transcript
+from agentguard.integrations.receipts import ReceiptStatus, receipt_signer, verify_transcript
 from agentguard.verification import VerificationEngine
 
-from .scripted import ASK, THREAD, BrokenEngine, Run, ScriptedEngine, agent, answers, calls
+from .scripted import ASK, THREAD, BrokenEngine, Run, ScriptedEngine, agent, answers, calls, graph_of
 
 ROW = {"customer": "C-8", "total": 12.5}
 TURN = calls(("order", {"customer": "C-7"}))
@@ -44,26 +42,16 @@ def bare(customer: str) -> str:
     return f"one order of {customer}"
 
 
-def graph_of(*nodes: Any, saver: bool = False) -> Any:
-    graph = StateGraph(MessagesState)
-    before = START
-    for place, node in enumerate(nodes):
-        graph.add_node(f"n{place}", node)
-        graph.add_edge(before, f"n{place}")
-        before = f"n{place}"
-    return graph.compile(checkpointer=InMemorySaver() if saver else None)
-
-
 def in_an_agent(engine: Any, tool: Any, **options: Any) -> Any:
-    return agent([tool], TURN, middleware=[ToolGuardMiddleware(Guard(engine, **options))])
+    return agent([tool], TURN, middleware=[ToolGuardMiddleware(Guard(engine, **options), signer=receipt_signer())])
 
 
 def in_a_tool_node(engine: Any, tool: Any, **options: Any) -> Any:
-    return graph_of(GuardedToolNode([tool], Guard(engine, **options)))
+    return graph_of(GuardedToolNode([tool], Guard(engine, **options), signer=receipt_signer()))
 
 
 def by_wrappers(engine: Any, tool: Any, **options: Any) -> Any:
-    wrap, awrap = guard_wrappers(Guard(engine, **options))
+    wrap, awrap = guard_wrappers(Guard(engine, **options), signer=receipt_signer())
     return graph_of(ToolNode([tool], wrap_tool_call=wrap, awrap_tool_call=awrap))
 
 
@@ -175,7 +163,8 @@ async def test_shadow_judges_it_and_changes_nothing(run: Run, guard: Any) -> Non
 
 
 async def test_in_shadow_the_worse_verdict_is_told(stream: Run) -> None:
-    graph = in_a_tool_node(engine_of(order_artifact="block"), order, artifacts="judge", shadow=True)
+    guard = Guard(engine_of(order_artifact="block"), artifacts="judge", shadow=True)
+    graph = graph_of(GuardedToolNode([order], guard, events=True))
     (event,) = await stream(graph, {"messages": [TURN]}, stream_mode="custom")
 
     assert (event["verdict"], event["of"], event["action"], event["tool"]) == ("block", "artifact", "pass", "order")
@@ -193,7 +182,7 @@ async def test_only_artifacts_of_guarded_tools_are_judged(run: Run) -> None:
 async def test_a_guard_node_behind_guarded_tools_judges_nothing_again(run: Run) -> None:
     engine = engine_of(order_artifact="flag")
     graph = graph_of(
-        GuardedToolNode([order], Guard(engine, artifacts="judge")),
+        GuardedToolNode([order], Guard(engine, artifacts="judge"), signer=receipt_signer()),
         GuardNode(Guard(engine, artifacts="judge", on_flag="block")),
     )
     (message,) = answers(await run_of(run, graph))
@@ -204,7 +193,11 @@ async def test_a_guard_node_behind_guarded_tools_judges_nothing_again(run: Run) 
 
 async def test_a_review_teaches_what_it_was_about(run: Run) -> None:
     engine = engine_of(order_artifact="flag")
-    graph = graph_of(GuardedToolNode([order], Guard(engine, artifacts="judge")), ReviewNode(engine), saver=True)
+    graph = graph_of(
+        GuardedToolNode([order], Guard(engine, artifacts="judge"), signer=receipt_signer()),
+        ReviewNode(engine),
+        saver=True,
+    )
     out = await run_of(run, graph)
     (asked,) = out["__interrupt__"]
     assert "C-8" in asked.value["action_requests"][0]["description"]

@@ -13,7 +13,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from agentguard import Guard
 from agentguard.errors import ConfigurationError, ResultBlocked
 from agentguard.integrations.langchain import ToolGuardMiddleware
-from agentguard.integrations.receipts import ReceiptStatus, verify_transcript
+from agentguard.integrations.receipts import ReceiptStatus, receipt_signer, verify_transcript
 from agentguard.verification import VerificationEngine
 
 from .scripted import ASK, THREAD, Run, ScriptedEngine, agent, answers, calls
@@ -90,7 +90,7 @@ async def test_the_verdict_is_plain_json_and_survives_a_checkpoint(run: Run, ver
     graph = agent(
         [weather],
         WEATHER,
-        middleware=[ToolGuardMiddleware(ScriptedEngine(weather=verdict))],
+        middleware=[ToolGuardMiddleware(ScriptedEngine(weather=verdict), signer=receipt_signer())],
         checkpointer=InMemorySaver(),
     )
     (before,) = answers(await run(graph, ASK, THREAD))
@@ -130,7 +130,8 @@ async def test_only_the_named_tools_are_guarded(run: Run) -> None:
 
 async def test_shadow_mode_judges_and_changes_nothing(run: Run, stream: Run) -> None:
     engine = ScriptedEngine(weather="block")
-    shadow = ToolGuardMiddleware(Guard(engine, shadow=True, on_block="raise", on_flag="review", max_retries=3))
+    guard = Guard(engine, shadow=True, on_block="raise", on_flag="review", max_retries=3)
+    shadow = ToolGuardMiddleware(guard, events=True)
     (with_shadow,) = answers(await run(agent([weather], WEATHER, middleware=[shadow]), ASK))
     (without,) = answers(await run(agent([weather], WEATHER, middleware=[]), ASK))
     events = await stream(agent([weather], WEATHER, middleware=[shadow]), ASK, stream_mode="custom")
@@ -144,7 +145,7 @@ async def test_each_verdict_is_a_custom_stream_event(stream: Run) -> None:
     graph = agent(
         [weather, news],
         calls(("weather", {"city": "Kew"}), ("news", {"city": "Kew"})),
-        middleware=[ToolGuardMiddleware(ScriptedEngine(weather="block"))],
+        middleware=[ToolGuardMiddleware(ScriptedEngine(weather="block"), signer=receipt_signer(), events=True)],
     )
     events = await stream(graph, ASK, stream_mode="custom")
 

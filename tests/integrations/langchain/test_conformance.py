@@ -15,6 +15,11 @@ class TestToolGuardMiddleware(LangChainConformance):
     """LangChain, `ToolGuardMiddleware`."""
 
     async def reads(self, guard: Any, tools: Sequence[Any], kind: str) -> list[str]:
+        return await self.shown(self.made(guard, tools), kind)
+
+    async def leaves(self, guard: Any, tools: Sequence[Any], kind: str) -> Any:
+        return await self.left_by(self.made(guard, tools), kind)
+
+    def made(self, guard: Any, tools: Sequence[Any]) -> Any:
         guard = [] if guard is None else [ToolGuardMiddleware(guard)]
-        made = agent([self.lookup(tools)], self.asks(tools), middleware=guard, checkpointer=InMemorySaver())
-        return await self.shown(made, kind)
+        return agent([self.lookup(tools)], self.asks(tools), middleware=guard, checkpointer=InMemorySaver())

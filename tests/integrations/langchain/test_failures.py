@@ -17,7 +17,7 @@ from agentguard import Guard
 from agentguard.errors import ResultBlocked
 from agentguard.integrations.langchain import ToolGuardMiddleware
 from agentguard.integrations.langgraph import GuardedToolNode
-from agentguard.integrations.receipts import ReceiptStatus, verify_transcript
+from agentguard.integrations.receipts import ReceiptStatus, receipt_signer, verify_transcript
 
 from .scripted import ASK, BrokenEngine, Run, ScriptedEngine, agent, answers, calls
 
@@ -28,6 +28,10 @@ def weather(city: str, days: int = 1) -> str:
     if city == "nowhere":
         raise KeyError(city)
     return "18 degrees"
+
+
+def signing(engine: Any) -> ToolGuardMiddleware:
+    return ToolGuardMiddleware(engine, signer=receipt_signer())
 
 
 def exploding(error: Exception) -> Any:
@@ -41,7 +45,7 @@ def exploding(error: Exception) -> Any:
 
 async def test_an_unknown_tool_is_not_judged_and_was_never_executed(run: Run) -> None:
     engine = ScriptedEngine()
-    graph = agent([weather], calls(("wether", {"city": "Kew"})), middleware=[ToolGuardMiddleware(engine)])
+    graph = agent([weather], calls(("wether", {"city": "Kew"})), middleware=[signing(engine)])
     out = await run(graph, ASK)
 
     (message,) = answers(out)
@@ -53,7 +57,7 @@ async def test_an_unknown_tool_is_not_judged_and_was_never_executed(run: Run) ->
 
 async def test_bad_arguments_are_not_judged_and_never_executed(run: Run) -> None:
     engine = ScriptedEngine()
-    graph = agent([weather], calls(("weather", {"days": "many"})), middleware=[ToolGuardMiddleware(engine)])
+    graph = agent([weather], calls(("weather", {"days": "many"})), middleware=[signing(engine)])
     out = await run(graph, ASK)
 
     (message,) = answers(out)
@@ -112,9 +116,7 @@ ITS_OWN = pytest.mark.parametrize("failing", [handling, reporting, reporting_in_
 @ITS_OWN
 async def test_an_error_that_the_tool_reports_itself_is_judged_as_one(run: Run, failing: Any) -> None:
     engine = ScriptedEngine()
-    graph = agent(
-        [failing("the service is down")], calls(("weather", {"city": "Kew"})), middleware=[ToolGuardMiddleware(engine)]
-    )
+    graph = agent([failing("the service is down")], calls(("weather", {"city": "Kew"})), middleware=[signing(engine)])
     out = await run(graph, ASK)
 
     (message,) = answers(out)
@@ -171,7 +173,7 @@ async def test_arguments_that_the_tool_refuses_were_never_executed(run: Run) -> 
     engine = ScriptedEngine()
     strict = exploding(ValueError("never reached"))
     strict.handle_validation_error = strict.handle_tool_error = True
-    graph = agent([strict], calls(("weather", {"city": 7})), middleware=[ToolGuardMiddleware(engine)])
+    graph = agent([strict], calls(("weather", {"city": 7})), middleware=[signing(engine)])
     out = await run(graph, ASK)
 
     assert engine.asked == []
@@ -315,7 +317,7 @@ class Cache(AgentMiddleware):
 
 async def test_an_answer_from_further_in_has_no_time_and_was_never_executed(run: Run) -> None:
     engine = ScriptedEngine()
-    graph = agent([weather], calls(("weather", {"city": "Kew"})), middleware=[ToolGuardMiddleware(engine), Cache()])
+    graph = agent([weather], calls(("weather", {"city": "Kew"})), middleware=[signing(engine), Cache()])
     out = await run(graph, ASK)
 
     (asked,) = engine.asked

@@ -16,7 +16,7 @@ from agentguard import Guard
 from agentguard.errors import ConfigurationError
 from agentguard.integrations.langchain import ToolGuardMiddleware
 from agentguard.integrations.langgraph import GuardedToolNode, GuardNode, GuardState, ReviewNode, guard_wrappers
-from agentguard.integrations.receipts import ReceiptStatus, verify_transcript
+from agentguard.integrations.receipts import ReceiptStatus, receipt_signer, verify_transcript
 
 from .scripted import ASK, THREAD, Run, ScriptedEngine, agent, answers, calls
 
@@ -74,7 +74,12 @@ FORMS = [
 
 
 def judge_in_an_agent(made: ScriptedEngine, tool: Any, **options: Any) -> Any:
-    return agent([tool], TURN, middleware=[ToolGuardMiddleware(Guard(made, **options))], state_schema=ShopState)
+    return agent(
+        [tool],
+        TURN,
+        middleware=[ToolGuardMiddleware(Guard(made, **options), signer=receipt_signer())],
+        state_schema=ShopState,
+    )
 
 
 def graph_of(node: Any, *more: Any, state: Any = ShopState) -> Any:
@@ -88,11 +93,11 @@ def graph_of(node: Any, *more: Any, state: Any = ShopState) -> Any:
 
 
 def judge_in_a_tool_node(made: ScriptedEngine, tool: Any, **options: Any) -> Any:
-    return graph_of(GuardedToolNode([tool], Guard(made, **options)))
+    return graph_of(GuardedToolNode([tool], Guard(made, **options), signer=receipt_signer()))
 
 
 def judge_by_wrappers(made: ScriptedEngine, tool: Any, **options: Any) -> Any:
-    wrap, awrap = guard_wrappers(Guard(made, **options))
+    wrap, awrap = guard_wrappers(Guard(made, **options), signer=receipt_signer())
     return graph_of(ToolNode([tool], wrap_tool_call=wrap, awrap_tool_call=awrap))
 
 
@@ -181,7 +186,7 @@ async def test_an_error_that_is_flagged_stays_one(run: Run) -> None:
 async def test_a_guarded_tool_and_a_guard_node_say_it_once(run: Run, returned: Any, own: Any) -> None:
     made = engine()
     graph = graph_of(
-        GuardedToolNode([tool_returning(returned)], made),
+        GuardedToolNode([tool_returning(returned)], made, signer=receipt_signer()),
         GuardNode(Guard(made, flag_text="other {hazard}")),
         GuardNode(Guard(made, on_flag=own)),
         GuardNode(Guard(made, shadow=True)),
@@ -199,7 +204,7 @@ async def test_a_guarded_tool_and_a_guard_node_say_it_once(run: Run, returned: A
 @pytest.mark.parametrize("first", ["observe", "annotate"])
 async def test_a_guard_node_says_what_the_tools_guard_left_unsaid(run: Run, first: Any) -> None:
     made = engine()
-    node = GuardedToolNode([tool_returning("12.50")], Guard(made, on_flag=first))
+    node = GuardedToolNode([tool_returning("12.50")], Guard(made, on_flag=first), signer=receipt_signer())
     (message,) = answers(await run_of(run, graph_of(node, GuardNode(made))))
 
     assert message.content == f"12.50\n\n{LINE}"
@@ -241,7 +246,7 @@ async def test_what_a_person_has_decided_may_no_longer_be_wrong(
 ) -> None:
     made = engine()
     graph = StateGraph(GuardState)
-    graph.add_node("tools", GuardedToolNode([tool_returning(returned)], made))
+    graph.add_node("tools", GuardedToolNode([tool_returning(returned)], made, signer=receipt_signer()))
     graph.add_node("guard", GuardNode(made))
     graph.add_node("review", ReviewNode(made))
     graph.add_edge(START, "tools")

@@ -119,7 +119,7 @@ def stamped(**stamp: Any) -> ToolMessage:
 @over(
     ("said", "expected"),
     [
-        (message(), "flag"),
+        (message(), "accept"),
         (stamped(action="pass"), "accept"),
         (stamped(action="annotate"), "flag"),
         (stamped(action="review"), "flag"),

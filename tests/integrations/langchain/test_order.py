@@ -18,7 +18,7 @@ from langgraph.types import Command
 
 from agentguard import Guard
 from agentguard.integrations.langchain import ToolGuardMiddleware
-from agentguard.integrations.receipts import ReceiptStatus, verify_transcript
+from agentguard.integrations.receipts import ReceiptStatus, receipt_signer, verify_transcript
 
 from .scripted import ASK, THREAD, Run, ScriptedEngine, ScriptedModel, agent, answers, calls
 
@@ -58,7 +58,7 @@ async def test_a_retry_further_in_is_judged_once_by_its_last_attempt(run: Run) -
 
 async def test_a_retry_that_gives_up_is_not_judged(run: Run) -> None:
     engine, flaky = ScriptedEngine(), Flaky(9)
-    middleware = [ToolGuardMiddleware(engine), retry(on_failure="continue")]
+    middleware = [ToolGuardMiddleware(engine, signer=receipt_signer()), retry(on_failure="continue")]
     (message,) = answers(await run(agent([tool(flaky.weather)], WEATHER, middleware=middleware), ASK))
 
     assert flaky.runs == 4
@@ -83,7 +83,8 @@ def contact(name: str) -> str:
 
 async def test_the_guard_judges_the_raw_result_and_pii_redacts_what_the_model_sees(run: Run) -> None:
     engine = ScriptedEngine()
-    middleware = [ToolGuardMiddleware(engine), PIIMiddleware("email", strategy="redact", apply_to_tool_results=True)]
+    redacting = PIIMiddleware("email", strategy="redact", apply_to_tool_results=True)
+    middleware = [ToolGuardMiddleware(engine, signer=receipt_signer()), redacting]
     graph = agent([contact], calls(("contact", {"name": "Ada"})), middleware=middleware)
     out = await run(graph, ASK)
 
@@ -121,7 +122,10 @@ def climate(city: str) -> str:
 
 
 def approved(engine: ScriptedEngine, **options: Any) -> Any:
-    middleware = [ToolGuardMiddleware(Guard(engine, **options)), HumanInTheLoopMiddleware({"weather": True})]
+    middleware = [
+        ToolGuardMiddleware(Guard(engine, **options), signer=receipt_signer()),
+        HumanInTheLoopMiddleware({"weather": True}),
+    ]
     return agent([weather, climate], WEATHER, middleware=middleware, checkpointer=InMemorySaver())
 
 

@@ -21,7 +21,6 @@ from pydantic import BaseModel, PrivateAttr
 
 from agentguard.guard import Guard
 from agentguard.integrations._tool_calls import GuardedCalls, Probe
-from agentguard.integrations.receipts import receipt_signer
 
 from .scripted import Run, ScriptedEngine
 
@@ -336,7 +335,7 @@ class Crowd:
 
 async def test_times_are_the_tools_own_when_80_of_them_wait_for_4_threads(run: Run) -> None:
     crowd, engine, around = Crowd(), ScriptedEngine(), list[float]()
-    guarded = GuardedCalls(Guard(engine), receipt_signer(), crowd.clock)
+    guarded = GuardedCalls(Guard(engine), clock=crowd.clock)
     begun: list[float] = []
 
     def wrap(request: Any, handler: Any) -> Any:

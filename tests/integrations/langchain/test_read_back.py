@@ -12,6 +12,7 @@ from langgraph.graph import START, MessagesState, StateGraph
 from agentguard.guard import Guard
 from agentguard.integrations.langchain import ToolGuardMiddleware
 from agentguard.integrations.langgraph import GuardedToolNode
+from agentguard.integrations.receipts import receipt_signer
 from agentguard.verification import VerificationEngine
 
 from .scripted import ASK, THREAD, Run, agent, answers, calls
@@ -55,9 +56,11 @@ def engine(**confirm: Any) -> VerificationEngine:
 def graph_of(kind: str, shop: Shop, judge: VerificationEngine, turn: AIMessage, **options: Any) -> tuple[Any, Any]:
     """A graph in which the tools are guarded, and what it is to be asked."""
     if kind == "agent":
-        return agent(shop.tools, turn, middleware=[ToolGuardMiddleware(Guard(judge, **options))]), ASK
+        return agent(
+            shop.tools, turn, middleware=[ToolGuardMiddleware(Guard(judge, **options), signer=receipt_signer())]
+        ), ASK
     graph = StateGraph(MessagesState)
-    graph.add_node("tools", GuardedToolNode(shop.tools, Guard(judge, **options)))
+    graph.add_node("tools", GuardedToolNode(shop.tools, Guard(judge, **options), signer=receipt_signer()))
     graph.add_edge(START, "tools")
     return graph.compile(), {"messages": [turn]}
 

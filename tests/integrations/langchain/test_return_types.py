@@ -14,7 +14,7 @@ from langgraph.types import Command
 from pydantic import BaseModel
 
 from agentguard.integrations.langchain import ToolGuardMiddleware
-from agentguard.integrations.receipts import ReceiptStatus, verify_transcript
+from agentguard.integrations.receipts import ReceiptStatus, receipt_signer, verify_transcript
 
 from .scripted import ASK, THREAD, Run, ScriptedEngine, agent, answers, calls
 
@@ -101,7 +101,7 @@ async def test_the_value_is_judged_and_the_message_is_kept(
     graph = agent(
         [tool_returning(returned, is_async=is_async)],
         calls(("probe", {"city": "Kew"})),
-        middleware=[ToolGuardMiddleware(engine)],
+        middleware=[ToolGuardMiddleware(engine, signer=receipt_signer())],
         state_schema=CityState,
     )
     out = await run(graph, ASK, THREAD)

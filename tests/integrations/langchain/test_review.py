@@ -14,7 +14,7 @@ from langgraph.types import Command, interrupt
 from agentguard import Guard
 from agentguard.errors import ConfigurationError
 from agentguard.integrations.langchain import ToolGuardMiddleware
-from agentguard.integrations.receipts import ReceiptStatus, verify_transcript
+from agentguard.integrations.receipts import ReceiptStatus, receipt_signer, verify_transcript
 from agentguard.integrations.review import ReviewNode
 
 from .scripted import ASK, THREAD, Run, ScriptedEngine, agent, answers, calls
@@ -49,7 +49,7 @@ ALL = calls(("weather", {"city": "Kew"}), ("time", {"city": "Kew"}), ("news", {"
 
 
 def reviewed(tools: Tools, engine: ScriptedEngine, turn: AIMessage = ALL, **options: Any) -> Any:
-    middleware = ToolGuardMiddleware(Guard(engine, on_flag="review"))
+    middleware = ToolGuardMiddleware(Guard(engine, on_flag="review"), signer=receipt_signer())
     return agent(tools.all(**options), turn, middleware=[middleware], checkpointer=InMemorySaver())
 
 
@@ -106,6 +106,21 @@ async def test_the_engine_is_told_once_what_was_decided(run: Run) -> None:
         {"tool": "time", "score": 0.3, "was_hallucination": True, "call_id": "c2"},
         {"tool": "news", "score": 0.3, "was_hallucination": True, "call_id": "c3"},
     ]
+
+
+async def test_without_a_signer_it_is_carried_out_and_the_engine_learns(run: Run) -> None:
+    engine = ScriptedEngine(weather="flag", news="flag", time="flag")
+    middleware = ToolGuardMiddleware(Guard(engine, on_flag="review"))
+    graph = agent(Tools().all(), ALL, middleware=[middleware], checkpointer=InMemorySaver())
+    (asked,) = (await run(graph, ASK, THREAD))["__interrupt__"]
+    out = await run(graph, decide(APPROVE, REJECT, {"type": "respond", "message": "none"}), THREAD)
+
+    assert len(asked.value["action_requests"]) == 3
+    weather, time, news = answers(out)
+    assert (weather.content, news.content) == ("18 degrees", "none")
+    assert "rejected the result of 'time'" in time.content
+    assert out["messages"][-1].content == "done"
+    assert [told["was_hallucination"] for told in engine.feedback] == [False, True, True]
 
 
 async def test_a_persons_own_answer_takes_the_results_place_and_was_never_executed(run: Run) -> None:
@@ -199,7 +214,7 @@ def test_a_slip_is_survived_in_a_database_by_another_process(tmp_path: Path) -> 
     tools, engine = Tools(), ScriptedEngine(weather="flag")
     for resume in (ASK, Command(resume="yes"), decide(APPROVE, APPROVE), decide(REJECT)):
         with saver.from_conn_string(str(tmp_path / "threads.db")) as checkpointer:
-            middleware = ToolGuardMiddleware(Guard(engine, on_flag="review"))
+            middleware = ToolGuardMiddleware(Guard(engine, on_flag="review"), signer=receipt_signer())
             turn = calls(("weather", {"city": "Kew"}))
             out = agent(tools.all(), *([turn] if resume is ASK else []), middleware=[middleware],
                         checkpointer=checkpointer).invoke(resume, THREAD)  # fmt: skip

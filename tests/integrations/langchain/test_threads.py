@@ -10,7 +10,7 @@ from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.tools import StructuredTool
 
 from agentguard.integrations.langchain import ToolGuardMiddleware
-from agentguard.integrations.receipts import ReceiptStatus, verify_transcript
+from agentguard.integrations.receipts import ReceiptStatus, receipt_signer, verify_transcript
 from agentguard.verification import VerificationEngine
 
 from .scripted import ASK, agent, answers
@@ -26,7 +26,7 @@ def echo(text: str) -> dict[str, str]:
 def test_twelve_threads_on_one_guard_lose_no_update() -> None:
     engine = VerificationEngine()
     engine.trust("echo", THREADS * RUNS * CALLS)  # every call is to be learned, however it is timed
-    middleware = ToolGuardMiddleware(engine)
+    middleware = ToolGuardMiddleware(engine, signer=receipt_signer())
     tool = StructuredTool.from_function(echo)
     start = Barrier(THREADS)
 

@@ -22,7 +22,7 @@ from agentguard.integrations.langgraph import (
     ReviewNode,
     route_by_verdict,
 )
-from agentguard.integrations.receipts import ReceiptStatus, verify_transcript
+from agentguard.integrations.receipts import ReceiptStatus, receipt_signer, verify_transcript
 from agentguard.verification.receipts import ReceiptSigner
 
 from ..langchain.scripted import THREAD, BrokenEngine, Run, ScriptedEngine, answers, calls
@@ -47,6 +47,10 @@ def news(city: str) -> str:
 
 TURN: Any = {"messages": [calls(("weather", {"city": "Kew"}), ("news", {"city": "Rome"}))]}
 ONE: Any = {"messages": [calls(("weather", {"city": "Kew"}))]}
+
+
+def signing(tools: Any, engine: Any, **options: Any) -> GuardedToolNode:
+    return GuardedToolNode(tools, engine, **{"signer": receipt_signer(), **options})
 
 
 def went(name: str) -> Any:
@@ -108,7 +112,7 @@ async def test_behind_a_plain_tool_node_it_verifies_and_routes_by_the_worst(
 
 async def test_behind_guarded_tools_it_takes_their_verdicts_and_verifies_nothing_again(run: Run) -> None:
     engine = ScriptedEngine(weather="flag", news="block")
-    out = await run(graph_of(GuardedToolNode([weather, news], engine), GuardNode(engine)), TURN, THREAD)
+    out = await run(graph_of(signing([weather, news], engine), GuardNode(engine)), TURN, THREAD)
 
     assert len(engine.asked) == 2
     assert all(found["execution_time_ms"] >= 0 for found in out["verdicts"].values())
@@ -123,9 +127,7 @@ async def test_behind_guarded_tools_it_takes_their_verdicts_and_verifies_nothing
 
 async def test_its_own_policy_holds_for_the_verdicts_of_others(run: Run) -> None:
     engine = ScriptedEngine(weather="flag")
-    out = await run(
-        graph_of(GuardedToolNode([weather], engine), GuardNode(Guard(engine, on_flag="block"))), ONE, THREAD
-    )
+    out = await run(graph_of(signing([weather], engine), GuardNode(Guard(engine, on_flag="block"))), ONE, THREAD)
 
     assert out["messages"][-1].content == "went to block"
     assert "'weather' was blocked" in answers(out)[0].content
@@ -150,7 +152,7 @@ async def test_where_receipts_are_required_what_nobody_saw_executed_is_blocked(r
 
 async def test_where_receipts_are_required_guarded_tools_pass_and_so_do_their_failures(run: Run) -> None:
     engine = ScriptedEngine()
-    tools = GuardedToolNode([weather, news], engine, handle_tool_errors=True)
+    tools = signing([weather, news], engine, handle_tool_errors=True)
     turn = {"messages": [calls(("weather", {"city": "Kew"}), ("news", {"city": "nowhere"}), ("wether", {}))]}
     out = await run(graph_of(tools, GuardNode(engine, require_receipts=True)), turn, THREAD)
 
@@ -190,9 +192,7 @@ def forged(message: ToolMessage) -> ToolMessage:
 )
 async def test_a_message_that_was_tampered_with_is_blocked(run: Run, change: Any, why: str) -> None:
     engine = ScriptedEngine()
-    out = await run(
-        graph_of(GuardedToolNode([weather], ScriptedEngine()), GuardNode(engine), change=change), ONE, THREAD
-    )
+    out = await run(graph_of(signing([weather], ScriptedEngine()), GuardNode(engine), change=change), ONE, THREAD)
 
     (message,) = answers(out)
     assert out["messages"][-1].content == "went to block"
@@ -208,7 +208,7 @@ async def test_a_bare_stamp_without_a_receipt_is_not_believed(run: Run) -> None:
         )
 
     engine = ScriptedEngine(weather="block")
-    out = await run(graph_of(GuardedToolNode([weather], ScriptedEngine()), GuardNode(engine), change=bare), ONE, THREAD)
+    out = await run(graph_of(signing([weather], ScriptedEngine()), GuardNode(engine), change=bare), ONE, THREAD)
 
     assert len(engine.asked) == 1
     assert out["messages"][-1].content == "went to block"
@@ -227,7 +227,7 @@ class AheadOfTime(ReceiptSigner):
 async def executed(run: Run, thread: Any = THREAD, signer: ReceiptSigner | None = None) -> list[Any]:
     """The call and the receipted message of an honest run."""
     node = StateGraph(MessagesState)
-    node.add_node("tools", GuardedToolNode([weather], ScriptedEngine(), signer=signer))
+    node.add_node("tools", signing([weather], ScriptedEngine(), signer=signer or receipt_signer()))
     node.add_edge(START, "tools")
     messages: list[Any] = (await run(node.compile(), ONE, thread))["messages"]
     return messages
@@ -300,7 +300,7 @@ async def test_what_could_not_be_signed_is_verified_here_or_blocked(run: Run, re
     engine = ScriptedEngine()
     guard = GuardNode(engine, require_receipts=required)
     turn: Any = {"messages": [calls(("picture", {}))]}
-    out = await run(graph_of(GuardedToolNode([picture], ScriptedEngine()), guard), turn, THREAD)
+    out = await run(graph_of(signing([picture], ScriptedEngine()), guard), turn, THREAD)
 
     assert out["messages"][-1].content == f"went to {way}"
     assert len(engine.asked) == (0 if required else 1)
@@ -314,14 +314,55 @@ async def test_the_node_may_run_twice_on_one_turn(run: Run) -> None:
     assert again["verdicts"] == out["verdicts"]
 
 
-async def test_each_verdict_is_a_custom_stream_event(stream: Run) -> None:
-    events = await stream(graph_of(PLAIN, GuardNode(ScriptedEngine(news="block"))), TURN, stream_mode="custom")
+async def test_each_verdict_is_a_custom_stream_event_where_asked_for(stream: Run) -> None:
+    engine = ScriptedEngine(news="block")
+    events = await stream(graph_of(PLAIN, GuardNode(engine, events=True)), TURN, stream_mode="custom")
+    silent = await stream(graph_of(PLAIN, GuardNode(engine)), TURN, stream_mode="custom")
 
     assert [(event["type"], event["call_id"], event["verdict"]) for event in events] == [
         ("agentguard.verdict", "c1", "accept"),
         ("agentguard.verdict", "c2", "block"),
     ]
     assert all("receipt" not in event for event in events)
+    assert silent == []
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "way", "judged"),
+    [
+        ("accept", "accept", "accept", True), ("accept", "flag", "flag", True), ("accept", "block", "block", True),
+        ("flag", "accept", "flag", False), ("block", "accept", "block", False),
+    ],
+)  # fmt: skip
+async def test_behind_guarded_tools_without_a_signer_accepted_results_are_judged_again(
+    run: Run, first: str, second: str, way: str, judged: bool
+) -> None:
+    before, engine = ScriptedEngine(weather=first), ScriptedEngine(weather=second)
+    tools = GuardedToolNode([weather], before, flag_text="[{tool}]")
+    out = await run(graph_of(tools, GuardNode(engine, flag_text="({tool})")), ONE, THREAD)
+
+    assert [asked["result"] for asked in engine.asked] == ['{"degrees": 18}'] * judged
+    assert out["messages"][-1].content == f"went to {way}"
+    (message,) = answers(out)
+    if way == "block":
+        assert "'weather' was blocked" in message.content
+    else:
+        line = {"accept": "", "flag": "\n\n(weather)" if judged else "\n\n[weather]"}[way]
+        assert message.content == f'{{"degrees": 18}}{line}'
+
+
+@pytest.mark.parametrize("line", ["45", "", 7, None, ["45"]])
+async def test_what_a_client_calls_a_line_is_judged_or_not_shown(run: Run, line: Any) -> None:
+    """Nothing is shown that was not judged."""
+    engine = ScriptedEngine()
+    stamp = {"verdict": "accept", "action": "annotate", "posterior": 0.0, "line": line}
+    claimed = ToolMessage("18 or 45", tool_call_id="c1", name="weather", response_metadata={"agentguard": stamp})
+    graph = StateGraph(GuardState).add_node("guard", GuardNode(engine)).add_edge(START, "guard").compile()
+    out = await run(graph, {"messages": [*ONE["messages"], claimed]}, THREAD)
+
+    (message,) = answers(out)
+    assert [asked["result"] for asked in engine.asked] == [message.content]
+    assert message.content == ("18 or " if line == "45" else "18 or 45")
 
 
 async def test_raise_stops_the_run(run: Run) -> None:
@@ -350,7 +391,7 @@ async def test_the_guards_own_failure(run: Run, on_guard_error: Any, way: str) -
 
 async def test_what_failed_open_at_the_tool_is_verified_here(run: Run) -> None:
     engine = ScriptedEngine(weather="block")
-    out = await run(graph_of(GuardedToolNode([weather], BrokenEngine()), GuardNode(engine)), ONE)
+    out = await run(graph_of(signing([weather], BrokenEngine()), GuardNode(engine)), ONE)
 
     assert len(engine.asked) == 1
     assert engine.asked[0]["execution_time_ms"] >= 0
@@ -368,7 +409,7 @@ async def test_only_the_named_tools_are_judged(run: Run) -> None:
 async def test_flagged_results_are_reviewed_by_one_interrupt_and_no_tool_runs_again(run: Run) -> None:
     RAN.clear()
     engine = ScriptedEngine(weather="flag", news="flag")
-    tools = GuardedToolNode([weather, news], engine)
+    tools = signing([weather, news], engine)
     graph = graph_of(tools, GuardNode(engine), flag=ReviewNode(engine), saver=True)
     out = await run(graph, TURN, THREAD)
     assert [len(asked.value["action_requests"]) for asked in out["__interrupt__"]] == [2]
@@ -388,7 +429,7 @@ async def test_flagged_results_are_reviewed_by_one_interrupt_and_no_tool_runs_ag
 async def test_a_slip_of_the_reviewer_is_asked_about_and_no_tool_runs_again(run: Run) -> None:
     RAN.clear()
     engine = ScriptedEngine(weather="flag", news="flag")
-    tools = GuardedToolNode([weather, news], engine)
+    tools = signing([weather, news], engine)
     graph = graph_of(tools, GuardNode(engine), flag=ReviewNode(engine), saver=True)
     await run(graph, TURN, THREAD)
     for slip in ("yes", {"decisions": [{"type": "approve"}]}, {"decisions": [{"type": "approve"}, {"type": "no"}]}):
@@ -446,10 +487,10 @@ async def test_without_tool_messages_there_is_nothing_to_do(run: Run) -> None:
     assert route_by_verdict(out) == "accept"
 
 
-def test_a_result_that_nobody_judged_is_flagged() -> None:
+def test_a_result_without_a_verdict_is_accepted() -> None:
     state = {"messages": [calls(("weather", {})), ToolMessage("18", tool_call_id="c1")]}
 
-    assert route_by_verdict(state) == "flag"
+    assert route_by_verdict(state) == "accept"
 
 
 @pytest.mark.parametrize(

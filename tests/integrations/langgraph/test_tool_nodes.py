@@ -14,7 +14,7 @@ from langgraph.types import Command
 from agentguard import Guard
 from agentguard.errors import ConfigurationError, ResultBlocked
 from agentguard.integrations.langgraph import GuardedToolNode, guard_wrappers
-from agentguard.integrations.receipts import ReceiptStatus, verify_transcript
+from agentguard.integrations.receipts import ReceiptStatus, receipt_signer, verify_transcript
 
 from ..langchain.scripted import THREAD, Run, ScriptedEngine, answers, calls
 
@@ -48,13 +48,16 @@ TURN: Any = {"messages": [calls(("weather", {"city": "Kew"}), ("move", {"city": 
 
 
 def wrapped(engine: ScriptedEngine, tools: Any, **options: Any) -> Any:
-    wrap, awrap = guard_wrappers(Guard(engine, **options))
+    wrap, awrap = guard_wrappers(Guard(engine, **options), signer=receipt_signer())
     return ToolNode(tools, wrap_tool_call=wrap, awrap_tool_call=awrap)
 
 
 BOTH = pytest.mark.parametrize(
     "node_of",
-    [wrapped, lambda engine, tools, **options: GuardedToolNode(tools, Guard(engine, **options))],
+    [
+        wrapped,
+        lambda engine, tools, **options: GuardedToolNode(tools, Guard(engine, **options), signer=receipt_signer()),
+    ],
     ids=["wrappers", "GuardedToolNode"],
 )
 
@@ -109,6 +112,7 @@ async def test_a_guarded_node_takes_what_a_tool_node_takes(run: Run) -> None:
     node = GuardedToolNode(
         [weather, move],
         Guard(ScriptedEngine(weather="block"), tools=["move"]),
+        signer=receipt_signer(),
         name="mine",
         tags=["t"],
         messages_key="messages",
@@ -155,7 +159,8 @@ WEATHER: Any = {"messages": [calls(("weather", {"city": "Kew"}))]}
 async def test_the_guard_is_around_a_wrapper_of_the_users(run: Run, mode: str, times: int) -> None:
     """What the tool said is judged, where it was asked, and what the wrapper made of it is shown and signed."""
     own, engine = Wrapper(answer="20 degrees", times=times), ScriptedEngine()
-    node = GuardedToolNode([weather], engine, wrap_tool_call=own.wrap, awrap_tool_call=own.awrap)
+    wrappers: Any = {"wrap_tool_call": own.wrap, "awrap_tool_call": own.awrap}
+    node = GuardedToolNode([weather], engine, signer=receipt_signer(), **wrappers)
     out = await run(graph_of(node), WEATHER, THREAD)
 
     assert own.asked == [f"{mode} weather"]
@@ -230,6 +235,7 @@ async def test_outside_a_thread_there_is_no_session(run: Run) -> None:
 async def test_a_call_without_an_id_is_judged_all_the_same(run: Run) -> None:
     engine = ScriptedEngine()
     turn = AIMessage("", tool_calls=[{"name": "weather", "args": {"city": "Kew"}, "id": ""}])
-    (message,) = answers(await run(graph_of(GuardedToolNode([weather], engine)), {"messages": [turn]}))
+    node = GuardedToolNode([weather], engine, signer=receipt_signer())
+    (message,) = answers(await run(graph_of(node), {"messages": [turn]}))
 
     assert message.response_metadata["agentguard"]["verdict"] == "accept"

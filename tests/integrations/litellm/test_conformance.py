@@ -26,9 +26,13 @@ class TestGuardLogger(IntegrationConformance):
         return MCP
 
     async def reads(self, guard: Any, tools: Sequence[Any], kind: str) -> list[str]:
+        sent = await self.leaves(guard, tools, kind)
+        return [str([each["content"], each.get("structuredContent")]) for each in sent]
+
+    async def leaves(self, guard: Any, tools: Sequence[Any], kind: str) -> Any:
         answers = [CallToolResult.model_validate(make()) for make in tools]
         sent = list(map(as_json, answers))
         if guard is not None:
             guard = GuardLogger(guard)
             sent = await asyncio.gather(*(dispatched(guard, each, f"c{n}") for n, each in enumerate(answers)))
-        return [str([each["content"], each.get("structuredContent")]) for each in sent]
+        return sent

@@ -1,5 +1,6 @@
 """Clients of the server in ``server.py``: over stdio to a process of its own, or in memory."""
 
+import logging
 import sys
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -16,6 +17,7 @@ from agentguard import VerificationEngine
 from .server import server
 
 collect_ignore = ["server.py"]  # no tests: it is run in a process of its own
+logging.getLogger().setLevel(logging.WARNING)  # as it was: a server that is made sets its own level for all
 
 SERVER = Path(__file__).with_name("server.py")
 Call = Callable[..., Awaitable[ToolMessage]]

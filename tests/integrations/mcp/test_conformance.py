@@ -25,6 +25,14 @@ class TestMCPGuardInterceptor(IntegrationConformance):
         return MCP
 
     async def reads(self, guard: Any, tools: Sequence[Any], kind: str) -> list[str]:
+        messages = await self._messages(guard, tools)
+        return [re.sub("lc_[0-9a-f-]+", "", str(message.content)) for message in messages]  # without random ids
+
+    async def leaves(self, guard: Any, tools: Sequence[Any], kind: str) -> Any:
+        messages = await self._messages(guard, tools)
+        return [re.sub("lc_[0-9a-f-]+", "", message.model_dump_json()) for message in messages]
+
+    async def _messages(self, guard: Any, tools: Sequence[Any]) -> list[Any]:
         async def answer(request: Any, handler: Any) -> Any:
             """Answer in the server's place."""
             return CallToolResult.model_validate(tools[request.args["number"]]())
@@ -37,5 +45,4 @@ class TestMCPGuardInterceptor(IntegrationConformance):
             tool.handle_tool_error = True
             call: Any = {"type": "tool_call", "id": "c1", "name": "lookup"}
             asked = [{**call, "args": {"number": number}} for number in range(len(tools))]
-            messages = await asyncio.gather(*map(tool.ainvoke, asked))
-        return [re.sub("lc_[0-9a-f-]+", "", str(message.content)) for message in messages]  # without random ids
+            return await asyncio.gather(*map(tool.ainvoke, asked))

@@ -30,6 +30,15 @@ class TestGuardAgent(IntegrationConformance):
         }  # fmt: skip
 
     async def reads(self, guard: Any, tools: Sequence[Any], kind: str) -> list[str]:
+        items = (await self._result(guard, tools, kind)).to_input_list()
+        return [json.dumps(item["output"]) for item in items if item.get("type") == "function_call_output"]
+
+    async def leaves(self, guard: Any, tools: Sequence[Any], kind: str) -> Any:
+        result = await self._result(guard, tools, kind)
+        told = [found.output.output_info for found in result.tool_output_guardrail_results]
+        return result.to_input_list(), [info for info in told if info is not None]
+
+    async def _result(self, guard: Any, tools: Sequence[Any], kind: str) -> Any:
         lookup = function_tool(
             lookup_of(tools, kind), failure_error_function=lambda context, error: f"It failed: {error}"
         )
@@ -37,6 +46,4 @@ class TestGuardAgent(IntegrationConformance):
         agent: Agent[Any] = Agent("clerk", model=ScriptedModel([asked, [assistant_message("done")]]), tools=[lookup])
         agent = agent if guard is None else guard_agent(agent, guard)
         run = partial(asyncio.to_thread, in_a_loop, Runner.run_sync) if kind == "sync" else Runner.run
-        result: Any = await run(agent, "go", run_config=RunConfig(tracing_disabled=True))
-        items = [item for item in result.to_input_list() if item.get("type") == "function_call_output"]
-        return [json.dumps(item["output"]) for item in items]
+        return await run(agent, "go", run_config=RunConfig(tracing_disabled=True))

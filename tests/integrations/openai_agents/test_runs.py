@@ -70,9 +70,13 @@ def records(result: RunResult) -> list[Any]:
     return [found.output.output_info for found in result.tool_output_guardrail_results]
 
 
+def verdicts(result: RunResult) -> list[Any]:
+    return [None if info is None else info["verdict"] for info in records(result)]
+
+
 @pytest.mark.parametrize("which", [0, 1], ids=["sync", "async"])
 class TestEitherKind:
-    async def test_the_model_reads_a_genuine_result_and_the_run_records_the_verdict(
+    async def test_the_model_reads_a_genuine_result_and_the_run_has_no_more_of_it(
         self, which: int, engine: VerificationEngine, run: Any
     ) -> None:
         tool, seen = tools_of(lambda: GOOD)[which], Seen()
@@ -80,7 +84,7 @@ class TestEitherKind:
         guarded = guard_agent(Agent("a", tools=[tool]), Guard(engine, on_judgement=seen))
         result = await run(guarded, ("lookup", {"key": 1}), group_id="talk-5")
         assert outputs(result) == outputs(bare)
-        assert [record["verdict"] for record in records(result)] == ["accept"]
+        assert records(result) == [None]
         (outcome,) = seen
         assert outcome._replace(execution_time_ms=None) == Outcome("lookup", {"key": 1}, GOOD, None, "talk-5", "call-0")
         assert outcome.execution_time_ms is not None
@@ -141,22 +145,22 @@ class TestEitherKind:
         assert [(record["verdict"], record["action"]) for record in records(result)] == [("block", "pass")]
 
     async def test_only_an_idempotent_tool_is_called_again(self, which: int, run: Any) -> None:
-        for idempotent, verdict in ((True, "accept"), (False, "block")):
+        for idempotent, verdict in ((True, None), (False, "block")):
             engine = VerificationEngine()
             engine.register_tool_profile("lookup", required_fields=["id"], has_network_io=False, idempotent=idempotent)
             answers = iter([MADE_UP, GOOD])
             tool = guard_tool(tools_of(lambda answers=answers: next(answers))[which], Guard(engine, max_retries=1))
             result = await run(Agent("a", tools=[tool]), ("lookup", {"key": 1}))
-            assert [record["verdict"] for record in records(result)] == [verdict]
+            assert verdicts(result) == [verdict]
 
     async def test_what_the_profile_asks_for_is_read_back(self, which: int, run: Any) -> None:
-        for stored, verdict in (({"id": 7, "key": 1}, "accept"), ({"id": 7, "key": 2}, "block"), (None, "block")):
+        for stored, verdict in (({"id": 7, "key": 1}, None), ({"id": 7, "key": 2}, "block"), (None, "block")):
             engine = VerificationEngine()
             engine.register_tool_profile("lookup", confirm={"tool": "get", "args": {"id": "$.result.id"}})
             readers = {"get": lambda id, stored=stored: stored}
             tool = guard_tool(tools_of(lambda: GOOD)[which], Guard(engine, readers=readers))
             result = await run(Agent("a", tools=[tool]), ("lookup", {"key": 1}))
-            assert [record["verdict"] for record in records(result)] == [verdict]
+            assert verdicts(result) == [verdict]
 
     async def test_every_type_of_result_reaches_the_engine_raw(self, which: int, run: Any) -> None:
         text = ToolOutputText(text="t")
@@ -218,7 +222,7 @@ async def test_observed_a_flagged_result_is_as_it_was(given: Any, options: Any, 
     bare = await run(Agent("a", tools=[tool]), ("lookup", {"key": 1}))
     result = await run(guard_agent(Agent("a", tools=[tool]), Guard(flagging(), **options)), ("lookup", {"key": 1}))
     assert outputs(result) == outputs(bare)
-    assert [record["verdict"] for record in records(result)] == ["flag"]
+    assert verdicts(result) == ["flag"]
 
 
 async def test_the_line_can_be_said_otherwise(run: Any) -> None:

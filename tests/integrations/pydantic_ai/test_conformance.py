@@ -36,6 +36,16 @@ class TestGuardCapability(IntegrationConformance):
         }  # fmt: skip
 
     async def reads(self, guard: Any, tools: Sequence[Any], kind: str) -> list[str]:
+        return [_said(part) for part in await self._parts(guard, tools, kind)]
+
+    async def leaves(self, guard: Any, tools: Sequence[Any], kind: str) -> Any:
+        new = {"timestamp", "tool_call_id"}
+        return [
+            {key: value for key, value in vars(part).items() if key not in new}
+            for part in await self._parts(guard, tools, kind)
+        ]
+
+    async def _parts(self, guard: Any, tools: Sequence[Any], kind: str) -> list[Any]:
         def model(messages: Any, info: Any) -> ModelResponse:
             if len(messages) > 1:
                 return ModelResponse([TextPart("done")])
@@ -45,7 +55,7 @@ class TestGuardCapability(IntegrationConformance):
         agent.tool_plain(lookup_of(tools, kind))
         result = await (asyncio.to_thread(in_a_loop, agent.run_sync, "go") if kind == "sync" else agent.run("go"))
         _, *requests = [message for message in result.all_messages() if isinstance(message, ModelRequest)]
-        return [_said(part) for request in requests for part in request.parts]
+        return [part for request in requests for part in request.parts]
 
 
 def _said(part: Any) -> str:

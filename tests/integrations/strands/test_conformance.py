@@ -29,9 +29,12 @@ class TestGuardHooks(IntegrationConformance):
         }  # fmt: skip
 
     async def reads(self, guard: Any, tools: Sequence[Any], kind: str) -> list[str]:
+        return [str(each["content"]) for each in await self.leaves(guard, tools, kind)]
+
+    async def leaves(self, guard: Any, tools: Sequence[Any], kind: str) -> Any:
         guard = [] if guard is None else [GuardHooks(guard)]
         agent = agent_of(
             [tool(lookup_of(tools, kind))], *guard, calls=[("lookup", {"number": n}) for n in range(len(tools))]
         )
         await (asyncio.to_thread(agent, "go") if kind == "sync" else agent.invoke_async("go"))
-        return [str(each["content"]) for each in results_in(agent)]
+        return results_in(agent)

@@ -240,6 +240,14 @@ def _rest(part: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in part.items() if key not in own}
 
 
+def _with_rest(part: Any, rest: Any) -> Any:
+    """A part with another rest, in which a field may have another name."""
+    if not isinstance(part, dict):
+        return rest
+    before = _rest(part)
+    return {**{key: value for key, value in part.items() if key not in before}, **rest}
+
+
 def _filled(row: dict[str, Any], slots: Sequence[str]) -> dict[str, Any]:
     """A message with other texts in the same places."""
     content, left = row.get("content"), iter(slots)
@@ -259,9 +267,7 @@ def _shown(content: Any, judgement: Judgement) -> Any:
         rests = judgement.shown(_rests(content))
         if not isinstance(rests, list):  # a sentence that it is withheld
             return rests
-        content = [
-            {**part, **rest} if isinstance(part, dict) else rest for part, rest in zip(content, rests, strict=True)
-        ]
+        content = [_with_rest(part, rest) for part, rest in zip(content, rests, strict=True)]
     if not judgement.line:
         return _filled({"content": content}, slots)["content"]
     if not slots:  # pictures alone; anything else is no content that a model reads
