@@ -230,6 +230,25 @@ def test_a_log_of_nothing_but_blank_lines_is_refused_with_its_place(
     assert re.search(rf"^error: {re.escape(str(file))}:\d{{7}}: {said}$", result.stderr, re.MULTILINE)
 
 
+@pytest.mark.parametrize(
+    "command", [["replay"], ["learn"], ["report", "-o", "-"], ["calibrate", "--labels"]], ids=" ".join
+)
+def test_a_log_that_unpacks_to_hundreds_of_times_its_size_is_refused_with_its_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: list[str]
+) -> None:
+    """Beyond what is unpacked whatever its size, here 1 MiB."""
+    file = tmp_path / "calls.jsonl.gz"
+    file.write_bytes(gzip.compress(b"a" * 2**22))
+    monkeypatch.setattr("agentguard._line_files.ALWAYS_UNPACKED", 2**20)
+    monkeypatch.chdir(tmp_path)
+
+    result = runner.invoke(app, [*command, str(file)])
+
+    assert result.exit_code == 3
+    said = r"it unpacks to more than 256 times its size, 1,\d{3},\d{3} bytes so far: the file is not read beyond"
+    assert re.search(rf"^error: {re.escape(str(file))}:1: {said}", result.stderr, re.MULTILINE)
+
+
 def test_broken_profiles_are_told_all_at_once(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text("name: a\nmin_length: 3\nresponse_patterns: ['(']\n")
 

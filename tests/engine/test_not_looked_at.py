@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import json
 import sys
 import threading
 from typing import Any, Literal
@@ -86,7 +87,7 @@ class TestContent:
     @pytest.mark.parametrize(
         "result",
         [
-            DEEP + f'"{INJECTION}"' + "}" * 300,
+            json.loads(DEEP + f'"{INJECTION}"' + "}" * 300),  # as text it would be searched whole
             [*([{}] * 1_000), INJECTION, {1, 2}],  # a set has it made plain
             ["x" * 12_000, "y" * 12_000, INJECTION],
         ],
