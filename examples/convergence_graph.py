@@ -1,4 +1,4 @@
-"""A verifier works on a small repository round by round, until rules and judge agree that it has looked closely enough.
+"""A verifier works on a small repository round by round, until its judge finds that it has looked closely enough.
 
 Both models are scripted, so that this runs offline; put any chat model in their places.
 
@@ -33,6 +33,7 @@ ROUNDS: list[dict[str, Any]] = [  # what the verifier's model finds, and what it
     {"report": "Performance: name is indexed. Maintainability: two functions, no state.", "issues": []},
     {"report": "Correctness: followed mean() from its callers; none passes an empty list.", "issues": []},
 ]
+OPEN = {"passed": False, "confidence": "high", "reasoning": "find() is open to injection.", "qualityScore": 20}
 SHALLOW = {"passed": False, "confidence": "medium", "reasoning": "Nobody traced mean().", "qualityScore": 60}
 DEEP = {"passed": True, "confidence": "high", "reasoning": "Every path was followed.", "qualityScore": 91}
 
@@ -49,7 +50,7 @@ def scripted(replies: list[Any]) -> GenericFakeChatModel:
 
 
 def verification_graph(folder: Path) -> Any:
-    """One round: read the repository, have the model examine it, write down what it found and mended."""
+    """One round: read the repository, have the model examine it, write down what it found, and fix it."""
     model = scripted(ROUNDS)
 
     def read(state: RoundState) -> dict[str, Any]:
@@ -80,7 +81,7 @@ def main() -> None:
         folder = Path(name)
         for path, text in REPOSITORY.items():
             (folder / path).write_text(text)
-        judge = ConvergenceNode(scripted([DEEP, DEEP, SHALLOW, DEEP]), max_rounds=6)
+        judge = ConvergenceNode(scripted([OPEN, SHALLOW, SHALLOW, DEEP]), max_rounds=6)
         graph = verification_loop(verification_graph(folder), judge, RoundState).compile()
         end = graph.invoke({"requirements": "No input may reach SQL unbound.", "target_files": sorted(REPOSITORY)})
     told = end["convergence"]

@@ -1,4 +1,4 @@
-"""LangGraph: verify round by round until judges and rules agree that it is enough.
+"""LangGraph: verify round by round until judges find that it is enough.
 
 The evaluation after each round is a node of the graph, the loop one of its conditional edges::
 
@@ -104,9 +104,10 @@ class ConvergenceNode(Runnable[Any, dict[str, Any]]):
     The judges' tokens do not appear in the graph's message stream.
 
     Args:
-        model: judges the session: any chat model.
+        model: judges the session: any chat model, or a sampling function (``agentguard.convergence.SamplingRequest``).
         config: limits and thresholds; None: the defaults.
-        max_rounds: rounds after which the loop ends, converged or not; at least ``config.min_rounds``.
+        max_rounds: rounds after which the loop ends, converged or not; by ``rules="veto"`` at least
+            ``config.min_rounds``.
         judges: several models in place of one; under ``ainvoke`` they are asked at the same time.
         agreement: how many of the judges must pass the session.
 
@@ -124,9 +125,10 @@ class ConvergenceNode(Runnable[Any, dict[str, Any]]):
         agreement: Agreement = "majority",
     ) -> None:
         self._panel = Panel(model, config, judges=judges, agreement=agreement)
-        least = self._panel.config.min_rounds
+        settings = self._panel.config
+        least = settings.min_rounds if settings.rules == "veto" else 1
         if isinstance(max_rounds, bool) or not isinstance(max_rounds, int) or max_rounds < least:
-            raise ConfigurationError(f"max_rounds must be a whole number of at least min_rounds ({least})")
+            raise ConfigurationError(f"max_rounds must be a whole number of at least {least}")
         self.name: str | None = "ConvergenceNode"
         self._max_rounds = max_rounds
 

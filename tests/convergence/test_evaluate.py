@@ -15,7 +15,6 @@ from agentguard.convergence import (
     ConvergenceConfig,
     ConvergenceContext,
     ConvergenceEvaluation,
-    Cut,
     Issue,
     aevaluate,
     evaluate,
@@ -42,7 +41,9 @@ async def test_model_and_rules_pass(judge: Judge, session: Session, scripted: Sc
 
 
 async def test_model_vetoes(judge: Judge, session: Session, scripted: Scripted, answer: Answer) -> None:
-    reply = answer(passed=False, gaps=["no negative tests"], recommendedFocusAreas=["login.py"])
+    reply = answer(
+        passed=False, gaps=["no negative tests"], moreRoundsRecommended=True, recommendedFocusAreas=["login.py"]
+    )
     told = await judge(session(), scripted(reply))
 
     assert not told.passed
@@ -53,10 +54,11 @@ async def test_model_vetoes(judge: Judge, session: Session, scripted: Scripted, 
 
 
 @pytest.mark.parametrize("severity", ["CRITICAL", "HIGH"])
-async def test_model_never_overrules(
+async def test_model_never_overrules_a_veto(
     judge: Judge, session: Session, scripted: Scripted, answer: Answer, severity: str
 ) -> None:
-    told = await judge(session(issues=(Issue("I1", severity, "SECURITY"),)), scripted(answer()))
+    context = session(issues=(Issue("I1", severity, "SECURITY"),))
+    told = await judge(context, scripted(answer()), ConvergenceConfig(rules="veto"))
 
     assert not told.passed
     assert told.accord == "rules_veto"
@@ -119,12 +121,12 @@ async def test_settings_the_model_declares(
 
 
 FAILURES = [
-    pytest.param(RuntimeError("quota is used up"), "RuntimeError: quota is used up", id="an error"),
-    pytest.param(ValueError(), "(ValueError)", id="an error without a message"),
-    pytest.param(TimeoutError("read timed out"), "TimeoutError: read timed out", id="the client's timeout"),
+    pytest.param(RuntimeError("quota is used up"), "quota is used up", id="an error"),
+    pytest.param(ValueError(), "ValueError", id="an error without a message"),
+    pytest.param(TimeoutError("read timed out"), "read timed out", id="the client's timeout"),
     pytest.param(asyncio.TimeoutError(), "TimeoutError", id="asyncio's timeout"),
-    pytest.param("", "replied without text", id="an empty reply"),
-    pytest.param("I pass it.", "no JSON object", id="prose"),
+    pytest.param("", "No JSON found in response", id="an empty reply"),
+    pytest.param("I pass it.", "No JSON found in response", id="prose"),
     pytest.param('{"passed": true, "confid', "breaks off", id="a truncated reply"),
     pytest.param('{"passed": "true"}', "neither true nor false", id="true as text"),
 ]
@@ -143,18 +145,17 @@ async def test_failure_never_passes(
     assert told.rules.passed
     assert told.quality_score is None
     assert set(told.category_scores.values()) == {None}
-    assert told.gaps == ("judge 1 gave no usable answer",)
+    assert len(told.gaps) == 1
     assert told.more_rounds_recommended
 
 
 async def test_failure_still_tells_what_the_rules_say(judge: Judge, session: Session, scripted: Scripted) -> None:
     told = await judge(session(current_round=1, stable_rounds=1), scripted("?"))
 
-    assert "The rules are not met." in told.reasoning
-    assert told.recommended_focus_areas == (
-        "1 rounds in a row without a new issue, 2 needed",
-        "1 rounds done, 3 needed",
-    )
+    unmet = ("1 rounds in a row without a new issue, 2 needed", "1 rounds done, 3 needed")
+    assert told.reasoning.endswith(f"\nRules not met: {'; '.join(unmet)}.")
+    assert told.gaps == ("Response parsing failed", *unmet)
+    assert told.recommended_focus_areas == unmet
 
 
 class Silent:
@@ -281,8 +282,8 @@ async def test_a_session_with_long_outputs_says_what_was_cut(
     outputs = "a" * 8000 + " security correctness reliability maintainability performance " + "b" * 8000
     told = await judge(session(all_outputs=outputs), scripted(answer()))
 
-    assert told.cuts == (Cut("verification outputs", len(outputs) - 8000, len(outputs)),)
-    assert told.passed
+    assert told.cut_chars == len(outputs) - 8000
+    assert told.rules.passed
 
 
 CONTENTS = [
@@ -328,7 +329,8 @@ async def test_the_run_config_reaches_the_model(judge: Judge, session: Session, 
 
 
 async def test_the_evaluation_as_json(judge: Judge, session: Session, scripted: Scripted, answer: Answer) -> None:
-    told = await judge(session(issues=(Issue("I1", "HIGH", "SECURITY"),)), scripted(answer()))
+    context = session(issues=(Issue("I1", "HIGH", "SECURITY"),))
+    told = await judge(context, scripted(answer()), ConvergenceConfig(rules="veto"))
     plain = told.as_dict()
 
     assert json.loads(json.dumps(plain)) == plain
@@ -341,12 +343,13 @@ async def test_the_evaluation_as_json(judge: Judge, session: Session, scripted: 
     ("arguments", "faults"),
     [
         pytest.param({}, ["either one model or judges"], id="no judge"),
-        pytest.param({"model": "gpt"}, ["neither invoke nor ainvoke"], id="a name"),
+        pytest.param({"model": "gpt"}, ["neither a chat model nor a function (str)", "SamplingRequest"], id="a name"),
+        pytest.param({"model": GenericFakeChatModel}, ["(the class GenericFakeChatModel)"], id="a class"),
         pytest.param({"judges": []}, ["at least one model"], id="an empty panel"),
         pytest.param({"judges": "gpt"}, ["at least one model"], id="a name for a panel"),
         pytest.param(
             {"model": object(), "judges": [1], "agreement": "most"},
-            ["either one model or judges", "'most'", "judge 1 has", "judge 2 has"],
+            ["either one model or judges", "'most'", "judge 1 is", "judge 2 is"],
             id="all at once",
         ),
     ],

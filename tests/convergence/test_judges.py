@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from agentguard.convergence import ConvergenceContext, ConvergenceEvaluation, Issue, aevaluate
+from agentguard.convergence import ConvergenceConfig, ConvergenceContext, ConvergenceEvaluation, Issue, aevaluate
 
 Session = Callable[..., ConvergenceContext]
 Judge = Callable[..., Awaitable[ConvergenceEvaluation]]
@@ -53,11 +53,12 @@ async def test_votes(
 
 
 @pytest.mark.parametrize("agreement", ["majority", "unanimous"])
-async def test_no_number_of_judges_overrules(
+async def test_no_number_of_judges_overrules_a_veto(
     judge: Judge, session: Session, scripted: Scripted, answer: Answer, agreement: str
 ) -> None:
     open_door = session(issues=(Issue("I1", "CRITICAL", "SECURITY"),))
-    told = await judge(open_door, judges=panel("yyyyy", scripted, answer), agreement=agreement)
+    veto = ConvergenceConfig(rules="veto")
+    told = await judge(open_door, None, veto, judges=panel("yyyyy", scripted, answer), agreement=agreement)
 
     assert not told.passed
     assert told.accord == "rules_veto"
@@ -115,8 +116,9 @@ async def test_a_judge_that_fails_is_named(judge: Judge, session: Session, scrip
     told = await judge(session(), judges=panel("yyx", scripted, answer))
 
     assert told.passed
-    assert told.gaps == ("judge 3 gave no usable answer",)
-    assert "judge 3: No usable answer (RuntimeError: down)." in told.reasoning
+    assert told.gaps == ("LLM evaluation unavailable",)
+    assert "judge 3: LLM evaluation failed: down. Defaulting to conservative evaluation." in told.reasoning
+    assert told.recommended_focus_areas == ()
 
 
 async def test_judges_are_asked_at_the_same_time(session: Session, answer: Answer) -> None:

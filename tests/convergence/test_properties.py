@@ -1,4 +1,4 @@
-"""What holds of every reply and of every session."""
+"""Properties of every reply and of every session, where the rules veto."""
 
 import json
 from collections.abc import Callable
@@ -23,7 +23,7 @@ from agentguard.errors import DataError
 NAMED = "security correctness reliability maintainability performance"
 MET = ConvergenceContext("review", ("a.py",), 3, NAMED, stable_rounds=2)
 # Asks in the caller's thread, which is all that these properties need.
-CONFIG = ConvergenceConfig(timeout_s=None)
+CONFIG = ConvergenceConfig(timeout_s=None, rules="veto")
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
@@ -192,6 +192,6 @@ def test_any_text_is_shown_as_it_is(section: Callable[[str, str, str], str], out
     context = ConvergenceContext(requirements, (), 1, outputs)
     prompt = build_prompt(context)
 
-    assert section(prompt.user, prompt.token, "requirements") == requirements
-    assert section(prompt.user, prompt.token, "verification outputs") == outputs
-    assert prompt.user.count(prompt.token) == 8
+    assert section(prompt.user, prompt.token, "Requirements") == requirements
+    assert section(prompt.user, prompt.token, "All Verification Outputs") == outputs
+    assert prompt.user.count(prompt.token) == 10

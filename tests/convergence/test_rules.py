@@ -52,8 +52,8 @@ def test_rounds(session: Session, rounds: int, met: bool) -> None:
     assert unmet(session(current_round=rounds)) == ([] if met else ["rounds"])
 
 
-@pytest.mark.parametrize(("stable", "met"), [(0, False), (1, False), (2, True)])
-def test_stable_rounds(session: Session, stable: int, met: bool) -> None:
+@pytest.mark.parametrize(("stable", "met"), [(None, False), (0, False), (1, False), (2, True)])
+def test_stable_rounds(session: Session, stable: int | None, met: bool) -> None:
     assert unmet(session(stable_rounds=stable)) == ([] if met else ["stable_rounds"])
 
 
@@ -82,6 +82,13 @@ def test_declared_categories_stand_over_named_ones(session: Session) -> None:
     assert unmet(session(categories_examined={"security"})) == ["categories"]
     declared = {"Security", "correctness", "RELIABILITY", "maintainability", "performance"}
     assert unmet(session(all_outputs="", categories_examined=declared)) == []
+
+
+def test_stable_rounds_that_nobody_gave_are_said_to_be_unknown() -> None:
+    rules = apply_rules(ConvergenceContext("review", ("a.py",), 3, "looked"))
+
+    assert rules.unmet[0] == "an unknown number of rounds in a row without a new issue, 2 needed"
+    assert unmet(ConvergenceContext("review", (), 3, ""), ConvergenceConfig(min_stable_rounds=0)) == ["categories"]
 
 
 def test_own_thresholds_and_categories(session: Session) -> None:

@@ -33,16 +33,11 @@ NO_SCORES = [
     pytest.param("9/10", "no number", id="9/10"),
     pytest.param("85 out of 90", "no number", id="words"),
     pytest.param("8.5e1", "no number", id="an exponent as text"),
-    pytest.param("-5", "no number", id="below, as text"),
-    pytest.param("101", "not in 0 to 100", id="above, as text"),
     pytest.param("٨٥", "no number", id="digits of another script"),
     pytest.param(True, "no number", id="true"),
     pytest.param([90], "no number", id="a list"),
-    pytest.param(100.5, "not in 0 to 100", id="above"),
-    pytest.param(-1, "not in 0 to 100", id="below"),
-    pytest.param(math.inf, "not in 0 to 100", id="infinite"),
-    pytest.param(math.nan, "not in 0 to 100", id="no number"),
-    pytest.param(10**400, "not in 0 to 100", id="too large for a float"),
+    pytest.param(math.inf, "not finite", id="infinite"),
+    pytest.param(math.nan, "not finite", id="no number"),
 ]
 
 
@@ -74,6 +69,14 @@ def test_a_score_as_clear_text_is_read_and_noted(value: str, score: float) -> No
 
     assert reply.quality_score == score
     assert reply.notes == ("qualityScore was read from text",)
+
+
+@over(("value", "score"), [(100.5, 100), (-1, 0), (-0.5, 0), (10**400, 100), ("101", 100), ("-5", 0), ("250%", 100)])
+def test_a_score_out_of_range_is_read_as_the_nearest_and_noted(value: Any, score: float) -> None:
+    reply = read_answer({"passed": True, "qualityScore": value})
+
+    assert reply.quality_score == score
+    assert reply.notes == ("qualityScore is not in 0 to 100",)
 
 
 @over("value", [0, 0.0, 1, 1.5, 55, 99.9, 100, 100.0])
@@ -109,7 +112,7 @@ def test_confidence_is_one_of_four_words(written: Any, confidence: str, noted: b
     [
         (["a", "b"], ("a", "b")),
         ("one point", ("one point",)),
-        (["a", 7, {"point": "b"}], ("a",)),
+        (["a", 7, {"point": "b"}], ("a", "7", '{"point": "b"}')),
         ("none", ()),
         ("N/A", ()),
         ({"a": 1}, ()),
@@ -117,7 +120,8 @@ def test_confidence_is_one_of_four_words(written: Any, confidence: str, noted: b
     ],
 )
 def test_lists_of_texts(written: Any, texts: tuple[str, ...]) -> None:
-    reply = read_answer({"passed": True, "evidence": written, "gaps": written, "recommendedFocusAreas": written})
+    lists = dict.fromkeys(("evidence", "gaps", "recommendedFocusAreas"), written)
+    reply = read_answer({"passed": True, "moreRoundsRecommended": True, **lists})
 
     assert (reply.evidence, reply.gaps, reply.recommended_focus_areas) == (texts, texts, texts)
     assert len(reply.notes) == (0 if written == ["a", "b"] else 3)
@@ -126,21 +130,20 @@ def test_lists_of_texts(written: Any, texts: tuple[str, ...]) -> None:
 def test_no_other_field_makes_an_answer_void() -> None:
     reply = parse_reply(
         '{"passed": true, "reasoning": 7, "evidence": 5, "gaps": {}, "categoryScores": [90], "confidence": {},'
-        ' "moreRoundsRecommended": "no", "recommendedFocusAreas": {}}'
+        ' "moreRoundsRecommended": "no"}'
     )
     names = [
         "reasoning",
+        "moreRoundsRecommended",
         "confidence",
         "categoryScores",
         "evidence",
         "gaps",
-        "moreRoundsRecommended",
-        "recommendedFocusAreas",
     ]
 
     assert reply.passed
     assert [note.split()[0] for note in reply.notes] == names
-    assert (reply.reasoning, reply.evidence, reply.gaps) == ("No reasoning was given.", (), ())
+    assert (reply.reasoning, reply.evidence, reply.gaps) == ("7", (), ())
     assert reply.more_rounds_recommended is False
 
 
@@ -148,6 +151,18 @@ def test_no_other_field_makes_an_answer_void() -> None:
 def test_more_rounds(written: Any, more: bool) -> None:
     """What is not clear is the opposite of ``passed``."""
     assert read_answer({"passed": False, "moreRoundsRecommended": written}).more_rounds_recommended is more
+
+
+@over(
+    ("written", "reasoning", "noted"),
+    [("deep", "deep", False), (5, "5", True), (["a"], '["a"]', True), (0, "No reasoning provided", True),
+     ([], "No reasoning provided", True), ("", "No reasoning provided", False), (None, "No reasoning provided", False)],
+)  # fmt: skip
+def test_reasoning_that_is_no_text_is_its_json(written: Any, reasoning: str, noted: bool) -> None:
+    reply = read_answer({"passed": True, "reasoning": written})
+
+    assert reply.reasoning == reasoning
+    assert bool(reply.notes) is noted
 
 
 def test_categories_in_other_letters_are_read_and_noted() -> None:

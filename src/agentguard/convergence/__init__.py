@@ -1,4 +1,4 @@
-"""Whether a verification session has looked closely enough to stop: judged by models, bounded by rules."""
+"""Evaluate whether a verification session has looked closely enough to stop: models judge, rules advise or veto."""
 
 from agentguard.convergence._evaluator import aevaluate, apply_rules, evaluate
 from agentguard.convergence._reply import parse_reply
@@ -7,11 +7,11 @@ from agentguard.convergence._types import (
     ConvergenceContext,
     ConvergenceEvaluation,
     Criterion,
-    Cut,
     Issue,
     JudgeReply,
     Opinion,
     RuleAssessment,
+    SamplingRequest,
 )
 
 __all__ = [
@@ -19,11 +19,11 @@ __all__ = [
     "ConvergenceContext",
     "ConvergenceEvaluation",
     "Criterion",
-    "Cut",
     "Issue",
     "JudgeReply",
     "Opinion",
     "RuleAssessment",
+    "SamplingRequest",
     "aevaluate",
     "apply_rules",
     "evaluate",

@@ -1,4 +1,4 @@
-"""Ask one or several models whether a verification session has converged, and hold the answer against the rules.
+"""Ask one or several models whether a verification session has converged, and compare the answer with the rules.
 
 Models are known by what they can do: nothing of their framework is imported. Whatever goes wrong becomes an opinion
 without a reply, so that no fault of a model can pass a session.
@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import inspect
 import logging
 import re
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, wait
+from functools import partial
 from statistics import median
 from typing import Any
 
@@ -26,11 +28,11 @@ from agentguard.convergence._types import (
     ConvergenceContext,
     ConvergenceEvaluation,
     Criterion,
-    Cut,
     JudgeReply,
     Opinion,
     RuleAssessment,
     RulesMode,
+    SamplingRequest,
     refuse,
 )
 from agentguard.errors import DataError
@@ -64,6 +66,8 @@ class Question:
 
     def prepared(self, model: Any) -> Any:
         """Prepare a model with the settings of this evaluation, and for structured output where it can."""
+        if not _is_model(model):
+            return _Function(model, self.config)
         model = _with_settings(model, self.config)
         # A binding hands with_structured_output on to what it binds, and what it binds to it would be lost.
         binding = hasattr(model, "bound") and hasattr(model, "kwargs")
@@ -89,7 +93,7 @@ class Question:
             if isinstance(answer.get("parsed"), Mapping):
                 return read_answer(answer["parsed"], self.config.categories)
             answer = answer["raw"]
-        elif isinstance(answer, Mapping):
+        elif isinstance(answer, Mapping) and "content" not in answer:
             return read_answer(answer, self.config.categories)
         return parse_reply(text_of(answer), self.config.categories, evaluated=self._evaluated)
 
@@ -99,12 +103,14 @@ class _Turn:
 
     def __init__(self, judge: str, question: Question) -> None:
         self.asked = 0
+        self.answered = False
         self._judge, self._question = judge, question
         self._fault = ""
 
     def next_request(self) -> tuple[Any, ...]:
         """The arguments of the next call of the model."""
         self.asked += 1
+        self.answered = False
         return self._question.arguments(self._fault)
 
     def read(self, answer: Any) -> JudgeReply | None:
@@ -113,6 +119,7 @@ class _Turn:
         Raises:
             DataError: for an answer that cannot be read, where that was the last attempt.
         """
+        self.answered = True
         try:
             return self._question.read(answer)
         except DataError as error:
@@ -124,7 +131,7 @@ class _Turn:
 
     def opinion(self, reply: JudgeReply | None, fault: str = "") -> Opinion:
         """Make the judge's opinion of its reply, or of what went wrong instead."""
-        return Opinion(self._judge, reply, fault, self.asked)
+        return Opinion(self._judge, reply, fault, self.asked, self.answered)
 
 
 def ask(name: str, model: Any, question: Question) -> Opinion:
@@ -185,10 +192,12 @@ def text_of(answer: Any) -> str:
     """Read the text of a message or of its content blocks, without the blocks that hold thoughts.
 
     Raises:
-        DataError: where there is no text.
+        DataError: where the blocks hold no text.
     """
-    content = getattr(answer, "content", answer)
-    blocks = content if isinstance(content, Sequence) and not isinstance(content, (str, bytes)) else [content]
+    content = answer["content"] if isinstance(answer, Mapping) else getattr(answer, "content", answer)
+    if isinstance(content, str):
+        return content
+    blocks = content if isinstance(content, Sequence) and not isinstance(content, bytes) else [content]
     texts = [block if isinstance(block, str) else _block_text(block) for block in blocks]
     text = "\n".join(part for part in texts if part)
     if not text.strip():
@@ -197,10 +206,42 @@ def text_of(answer: Any) -> str:
 
 
 def _block_text(block: Any) -> str:
-    if isinstance(block, Mapping) and block.get("type", "text") == "text" and isinstance(block.get("text"), str):
-        text: str = block["text"]
-        return text
-    return ""
+    read = block.get if isinstance(block, Mapping) else partial(getattr, block)
+    text = read("text", None)
+    return text if isinstance(text, str) and read("type", "text") == "text" else ""
+
+
+def _is_model(model: Any) -> bool:
+    return hasattr(model, "invoke") or hasattr(model, "ainvoke")
+
+
+class _Function:
+    """A sampling function as a model."""
+
+    def __init__(self, function: Callable[[SamplingRequest], Any], config: ConvergenceConfig) -> None:
+        self._function, self._config = function, config
+
+    def invoke(self, messages: Sequence[Mapping[str, str]], run_config: Any = None) -> Any:
+        answer = self._asked(messages)
+        # In a thread of its own, since the caller's may run an event loop.
+        return _in_thread(lambda: asyncio.run(_awaited(answer))).result() if inspect.isawaitable(answer) else answer
+
+    async def ainvoke(self, messages: Sequence[Mapping[str, str]], run_config: Any = None) -> Any:
+        answer = await asyncio.wrap_future(_in_thread(lambda: self._asked(messages)))
+        return await answer if inspect.isawaitable(answer) else answer
+
+    def _asked(self, messages: Sequence[Mapping[str, str]]) -> Any:
+        system, user = messages
+        content = {"type": "text", "text": user["content"]}
+        settings = self._config.max_tokens, self._config.temperature
+        return self._function(SamplingRequest([{"role": "user", "content": content}], system["content"], *settings))
+
+
+async def _awaited(answer: Awaitable[Any]) -> Any:
+    try:
+        return await answer
+    except asyncio.CancelledError:
+        raise RuntimeError("the model cancelled its own call") from None
 
 
 def _with_settings(model: Any, config: ConvergenceConfig) -> Any:
@@ -243,15 +284,11 @@ def _late(limit: float | None) -> str:
 
 
 def _fault(error: Exception) -> str:
-    message = str(error)[:300]
-    if isinstance(error, DataError):
-        return message
-    return f"{type(error).__name__}: {message}" if message else type(error).__name__
+    return str(error) or type(error).__name__
 
 
 # --- Rules: severity, rounds, stability, categories ---
-# They are necessary, not sufficient: a model may hold a session back that meets them, and never pass one that does not,
-# unless the caller has said that rules only advise.
+# They are necessary by ``rules="veto"``, and never sufficient: judges may hold back a session that meets them.
 
 
 def apply_rules(context: ConvergenceContext, config: ConvergenceConfig | None = None) -> RuleAssessment:
@@ -271,6 +308,7 @@ def apply_rules(context: ConvergenceContext, config: ConvergenceConfig | None = 
     blocking = [issue for issue in context.issues if issue.blocking]
     named = ", ".join(f"{issue.id[:40]!r} ({issue.severity[:16]})" for issue in blocking[:5])
     more = f" and {len(blocking) - 5} more" if len(blocking) > 5 else ""
+    stable = "an unknown number of" if context.stable_rounds is None else context.stable_rounds
     seen = _examined(context, config.categories)
     unseen = [name for name in config.categories if name not in seen]
     criteria = (
@@ -279,8 +317,8 @@ def apply_rules(context: ConvergenceContext, config: ConvergenceConfig | None = 
         ),
         Criterion(
             "stable_rounds",
-            context.stable_rounds >= config.min_stable_rounds,
-            f"{context.stable_rounds} rounds in a row without a new issue, {config.min_stable_rounds} needed",
+            (context.stable_rounds or 0) >= config.min_stable_rounds,
+            f"{stable} rounds in a row without a new issue, {config.min_stable_rounds} needed",
         ),
         Criterion(
             "rounds",
@@ -321,8 +359,8 @@ def conclude(
     categories: Sequence[str],
     *,
     agreement: Agreement = "majority",
-    mode: RulesMode = "veto",
-    cuts: Sequence[Cut] = (),
+    mode: RulesMode = "advise",
+    cut_chars: int = 0,
 ) -> ConvergenceEvaluation:
     """Conclude an evaluation from the opinions of the judges and the rules.
 
@@ -333,14 +371,18 @@ def conclude(
         rules: what the rules say of the session.
         categories: those to report scores for.
         agreement: how many judges must pass the session.
-        mode: ``veto``: the rules must pass it too; ``advise``: they need not.
-        cuts: what the judges did not see.
+        mode: by ``veto`` the rules must pass it too.
+        cut_chars: how many characters of the outputs the judges did not see.
     """
     replies = [opinion.reply for opinion in opinions if opinion.reply is not None]
     votes = sum(opinion.passed for opinion in opinions)
     carried = votes == len(opinions) if agreement == "unanimous" else 2 * votes > len(opinions)
-    passed = carried and (rules.passed or mode == "advise")
+    vetoed = mode == "veto" and not rules.passed
+    passed = carried and not vetoed
+    more_rounds = not replies or vetoed or any(reply.more_rounds_recommended for reply in replies)
     focus = _distinct(area for reply in replies for area in reply.recommended_focus_areas)
+    if not any(opinion.answered for opinion in opinions):
+        focus = ("Re-evaluate with pattern matching fallback",)
     return ConvergenceEvaluation(
         passed=passed,
         confidence=_confidence(opinions, carried),
@@ -349,12 +391,12 @@ def conclude(
         quality_score=_median(reply.quality_score for reply in replies),
         category_scores={name: _median(reply.category_scores.get(name) for reply in replies) for name in categories},
         gaps=_distinct([*(gap for reply in replies for gap in reply.gaps), *_faults(opinions), *rules.unmet]),
-        more_rounds_recommended=_more_rounds(replies, rules, passed),
-        recommended_focus_areas=focus or rules.unmet,
+        more_rounds_recommended=more_rounds,
+        recommended_focus_areas=(focus or rules.unmet) if more_rounds else (),
         accord=_accord(carried, rules.passed, passed) if replies else "no_model",
         rules=rules,
         opinions=tuple(opinions),
-        cuts=tuple(cuts),
+        cut_chars=cut_chars,
     )
 
 
@@ -375,34 +417,30 @@ def _confidence(opinions: Sequence[Opinion], carried: bool) -> Confidence:
     return next(level for level in _LEAST_SURE_FIRST if level in levels)
 
 
-def _more_rounds(replies: Sequence[JudgeReply], rules: RuleAssessment, passed: bool) -> bool:
-    asked_for = any(reply.more_rounds_recommended for reply in replies)
-    return asked_for if passed else asked_for or not replies or not rules.passed
-
-
 def _reasoning(
     opinions: Sequence[Opinion], rules: RuleAssessment, votes: int, agreement: Agreement, *, carried: bool, passed: bool
 ) -> str:
-    reasons = [
-        f"No usable answer ({opinion.fault})." if opinion.reply is None else opinion.reply.reasoning
-        for opinion in opinions
-    ]
+    reasons = [_failure(opinion) if opinion.reply is None else opinion.reply.reasoning for opinion in opinions]
     if len(opinions) > 1:
         wanted = "all of them" if agreement == "unanimous" else "more than half"
         reasons = [f"{opinion.judge}: {text}" for opinion, text in zip(opinions, reasons, strict=True)]
         reasons.insert(0, f"{votes} of {len(opinions)} judges pass the session; {wanted} must.")
-    if all(opinion.reply is None for opinion in opinions):
-        met = "are met" if rules.passed else "are not met"
-        reasons.append(f"Held back for want of an answer. The rules {met}.")
-    elif carried and not rules.passed:
+    if carried and not rules.passed:
         reasons.append("The rules only advise." if passed else "The rules overrule this.")
     if not rules.passed:
         reasons.append(f"Rules not met: {'; '.join(rules.unmet)}.")
     return "\n".join(reasons)
 
 
+def _failure(opinion: Opinion) -> str:
+    if opinion.answered:
+        return f"Failed to parse LLM response: {opinion.fault}"
+    return f"LLM evaluation failed: {opinion.fault}. Defaulting to conservative evaluation."
+
+
 def _faults(opinions: Sequence[Opinion]) -> list[str]:
-    return [f"{opinion.judge} gave no usable answer" for opinion in opinions if opinion.reply is None]
+    failed = [opinion for opinion in opinions if opinion.reply is None]
+    return ["Response parsing failed" if opinion.answered else "LLM evaluation unavailable" for opinion in failed]
 
 
 def _median(scores: Iterable[float | None]) -> float | None:
@@ -417,11 +455,15 @@ def _distinct(texts: Iterable[str]) -> tuple[str, ...]:
 # --- Evaluation ---
 
 
+def _described(member: Any) -> str:
+    return f"the class {member.__name__}" if isinstance(member, type) else type(member).__name__
+
+
 class Panel:
     """The judges of sessions, how many of them must pass one, and the settings.
 
     Args:
-        model: the one judge: a LangChain chat model, or anything with its ``invoke``.
+        model: the one judge: a LangChain chat model or anything with its ``invoke``, or a sampling function.
         config: limits and thresholds; None: the defaults.
         judges: several judges in place of one.
         agreement: ``majority`` (more than half) or ``unanimous``. A judge that fails does not pass the session.
@@ -448,9 +490,10 @@ class Panel:
             faults.append(f"agreement must be 'majority' or 'unanimous', not {agreement!r}")
         members = [*([] if model is None else [model]), *(judges or [])]
         faults += [
-            f"judge {number} has neither invoke nor ainvoke: it is no chat model ({type(member).__name__})"
+            f"judge {number} is neither a chat model nor a function ({_described(member)}): give a LangChain chat "
+            "model, or a function that takes a SamplingRequest and returns the reply's text"
             for number, member in enumerate(members, 1)
-            if not (hasattr(member, "invoke") or hasattr(member, "ainvoke"))
+            if isinstance(member, type) or not (_is_model(member) or callable(member))
         ]
         refuse("the panel of judges", faults)
         self.config: ConvergenceConfig = ConvergenceConfig() if config is None else config
@@ -461,8 +504,7 @@ class Panel:
         self, context: ConvergenceContext, *, key: str = "", run_config: Mapping[str, Any] | None = None
     ) -> ConvergenceEvaluation:
         """Evaluate a session; the judges are asked one after the other."""
-        rules = apply_rules(context, self.config)
-        prompt = self._prompt(context, key, rules)
+        rules, prompt = self._prepared(context, key)
         question = Question(context, prompt, self.config, run_config)
         return self._concluded([ask(name, member, question) for name, member in self._members], rules, prompt)
 
@@ -470,19 +512,20 @@ class Panel:
         self, context: ConvergenceContext, *, key: str = "", run_config: Mapping[str, Any] | None = None
     ) -> ConvergenceEvaluation:
         """Evaluate a session; all judges are asked at the same time."""
-        rules = apply_rules(context, self.config)
-        prompt = self._prompt(context, key, rules)
+        rules, prompt = self._prepared(context, key)
         question = Question(context, prompt, self.config, run_config)
         opinions = await asyncio.gather(*(aask(name, member, question) for name, member in self._members))
         return self._concluded(opinions, rules, prompt)
 
-    def _prompt(self, context: ConvergenceContext, key: str, rules: RuleAssessment) -> Prompt:
-        return build_prompt(context, self.config, key=key, rules=rules if self.config.rules == "advise" else None)
+    def _prepared(self, context: ConvergenceContext, key: str) -> tuple[RuleAssessment, Prompt]:
+        mode = self.config.rules
+        rules = RuleAssessment(True, ()) if mode == "off" else apply_rules(context, self.config)
+        return rules, build_prompt(context, self.config, key=key, rules=rules if mode == "advise" else None)
 
     def _concluded(self, opinions: Sequence[Opinion], rules: RuleAssessment, prompt: Prompt) -> ConvergenceEvaluation:
         return conclude(
             opinions, rules, self.config.categories,
-            agreement=self._agreement, mode=self.config.rules, cuts=prompt.cuts,
+            agreement=self._agreement, mode=self.config.rules, cut_chars=prompt.cut_chars,
         )  # fmt: skip
 
 
@@ -503,12 +546,12 @@ def evaluate(
 
     Args:
         context: the session.
-        model: any LangChain chat model.
-        config: limits, thresholds, and whether rules veto or advise; None: the defaults.
+        model: any LangChain chat model, or a sampling function, sync or async (see ``SamplingRequest``).
+        config: limits, thresholds, and whether rules advise or veto; None: the defaults.
         judges: several models in place of one; they are asked one after the other.
         agreement: how many of the judges must pass the session: ``majority`` or ``unanimous``.
         key: mixed into the token that delimits the session's text in the prompt.
-        run_config: handed to the models' ``invoke`` as it is: tags, callbacks, metadata.
+        run_config: passed to the models' ``invoke`` as it is: tags, callbacks, metadata. Functions do not get it.
 
     Raises:
         ConfigurationError: where the judges or their agreement cannot be used.

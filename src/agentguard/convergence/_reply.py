@@ -9,6 +9,7 @@ The JSON objects in a model's prose are found without guessing what a broken one
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar, cast, get_args
@@ -129,7 +130,7 @@ def _what(error: ValueError | RecursionError) -> str:
 MAX_REPLY_CHARS = 200_000
 
 # "85", "85.5", "85%" and "85/100"; three digits at most, since a score has no more.
-_WRITTEN_SCORE = re.compile(r"\s*([0-9]{1,3}(?:\.[0-9]{1,6})?)\s*(%|/\s*100)?\s*")
+_WRITTEN_SCORE = re.compile(r"\s*(-?[0-9]{1,3}(?:\.[0-9]{1,6})?)\s*(%|/\s*100)?\s*")
 _NO_QUOTING = str.maketrans("", "", "\\ \t\r\n")
 
 _NOTHING = frozenset({"", "none", "none.", "n/a", "-"})
@@ -167,7 +168,7 @@ def parse_reply(
         raise DataError(f"the reply cannot be read: {error}") from None
     answers = [candidate for candidate in objects if not _is_placeholder(candidate.value["passed"])]
     if not answers:
-        raise DataError("the reply holds no JSON object that says 'passed'")
+        raise DataError("No JSON found in response" + (" that says 'passed'" if "{" in text else ""))
     material = [part.translate(_NO_QUOTING) for part in evaluated]
     own = [
         candidate
@@ -187,9 +188,10 @@ def read_answer(answer: Mapping[str, Any], categories: Sequence[str] = DEFAULT_C
     """Read an answer's fields. ``passed`` must be there, and be true or false; the others may be missing or null.
 
     For ``passed`` only true is true; false may also be written as text. The other fields never make the answer void.
-    Read, and noted: a score as text (``"85"``, ``"85%"``, ``"85/100"``), a list of one as its text, a confidence or a
-    category in other letters, a truth as text. Left out, and noted: whatever can mean several things or nothing, such
-    as a score of 0.9, which may be on a scale of 0 to 1.
+    Read, and noted: a score as text (``"85"``, ``"85%"``, ``"85/100"``), a score out of range as the nearest in it, a
+    list of one as its text, values that are no text as their JSON, a confidence or a category in other letters, a truth
+    as text. Left out, and noted: whatever can mean several things or nothing, such as a score of 0.9, which may be on a
+    scale of 0 to 1.
 
     Raises:
         DataError: where ``passed`` is missing, or neither true nor false.
@@ -223,6 +225,7 @@ def read_answer(answer: Mapping[str, Any], categories: Sequence[str] = DEFAULT_C
             raise DataError("the answer is not as asked for: passed is neither true nor false")
         passed = False
     reasoning = read("reasoning", _text, "")
+    more_rounds = read("moreRoundsRecommended", _truth, not passed)
     unsure: Confidence = "uncertain"
     confidence = read("confidence", _confidence, unsure)
     quality = read("qualityScore", _score, None)
@@ -230,13 +233,13 @@ def read_answer(answer: Mapping[str, Any], categories: Sequence[str] = DEFAULT_C
     return JudgeReply(
         passed=passed,
         confidence=confidence,
-        reasoning=reasoning or "No reasoning was given.",
+        reasoning=reasoning or "No reasoning provided",
         evidence=read("evidence", _texts, ()),
         quality_score=quality,
         category_scores={name: read(name, _score, None, scores) for name in categories},
         gaps=read("gaps", _texts, ()),
-        more_rounds_recommended=read("moreRoundsRecommended", _truth, not passed),
-        recommended_focus_areas=read("recommendedFocusAreas", _texts, ()),
+        more_rounds_recommended=more_rounds,
+        recommended_focus_areas=read("recommendedFocusAreas", _texts, ()) if more_rounds else (),
         notes=tuple(notes),
     )
 
@@ -276,8 +279,10 @@ def _score(value: Any) -> Reading[float | None]:
         percent, note = match[2] is not None, "was read from text"
     if isinstance(number, bool) or not isinstance(number, (int, float)):
         raise DataError("is no number")
+    if isinstance(number, float) and not math.isfinite(number):
+        raise DataError("is not finite")
     if not 0 <= number <= 100:
-        raise DataError("is not in 0 to 100")
+        return float(min(100, max(0, number))), "is not in 0 to 100"
     if not percent and (0 < number < 1 or (isinstance(number, float) and number == 1)):
         raise DataError("may be on a scale of 0 to 1")
     return float(number), note
@@ -305,9 +310,13 @@ def _confidence(value: Any) -> Reading[Confidence]:
 
 
 def _text(value: Any) -> Reading[str]:
-    if not isinstance(value, str):
-        raise DataError("is no text")
-    return value.strip(), ""
+    if isinstance(value, str):
+        return value, ""
+    return _as_json(value) if value else "", "is no text"
+
+
+def _as_json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)
 
 
 def _texts(value: Any) -> Reading[tuple[str, ...]]:
@@ -316,5 +325,5 @@ def _texts(value: Any) -> Reading[tuple[str, ...]]:
         return ((), "was read as an empty list") if text.casefold() in _NOTHING else ((text,), "was read from one text")
     if not isinstance(value, (list, tuple)):
         raise DataError("is no list of texts")
-    texts = tuple(item for item in value if isinstance(item, str))
-    return texts, "" if len(texts) == len(value) else "has items that are no text, which are left out"
+    texts = tuple(item if isinstance(item, str) else _as_json(item) for item in value)
+    return texts, "" if all(isinstance(item, str) for item in value) else "has items that are no text"

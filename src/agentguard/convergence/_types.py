@@ -15,9 +15,9 @@ Confidence = Literal["high", "medium", "low", "uncertain"]
 #: How many of several judges must pass a session: more than half, or all.
 Agreement = Literal["majority", "unanimous"]
 
-#: ``veto``: the rules may hold a session back that the judges pass. ``advise``: the judges decide, and are told what
-#: the rules say.
-RulesMode = Literal["veto", "advise"]
+#: ``advise``: the judges decide, and see which rules are met. ``veto``: the rules may also hold back a session that the
+#: judges pass. ``off``: there are no rules.
+RulesMode = Literal["advise", "veto", "off"]
 
 #: How judges and rules stand to each other; ``no_model`` where no judge gave a usable answer.
 Accord = Literal["both_pass", "both_fail", "model_veto", "rules_veto", "rules_overruled", "no_model"]
@@ -64,12 +64,18 @@ class JudgeReply(NamedTuple):
 
 
 class Opinion(NamedTuple):
-    """The reply of one judge, or None and what went wrong instead; ``asked`` counts how often it was asked."""
+    """The reply of one judge, or None and the fault.
+
+    Attributes:
+        asked: how often the judge was asked.
+        answered: the judge answered the last request, readably or not.
+    """
 
     judge: str
     reply: JudgeReply | None
     fault: str
     asked: int = 1
+    answered: bool = True
 
     @property
     def passed(self) -> bool:
@@ -77,32 +83,42 @@ class Opinion(NamedTuple):
         return self.reply is not None and self.reply.passed
 
 
-class Cut(NamedTuple):
-    """A part of the session that was cut to head and tail: ``removed`` of ``length`` characters."""
+class SamplingRequest(NamedTuple):
+    """The argument of a sampling function: any function, sync or async, that has a model answer.
 
-    section: str
-    removed: int
-    length: int
+    It returns the reply as text, as ``{"content": text}``, ``{"content": {"text": text}}``, or an object with
+    ``content``.
+
+    Attributes:
+        messages: one message, ``{"role": "user", "content": {"type": "text", "text": prompt}}``.
+        system_prompt: for the model's system message.
+        max_tokens: most tokens of the reply; None leaves the model's own.
+        temperature: of the model; None leaves the model's own.
+    """
+
+    messages: list[dict[str, Any]]
+    system_prompt: str
+    max_tokens: int | None
+    temperature: float | None
 
 
 class ConvergenceEvaluation(NamedTuple):
     """The evaluation of a verification session, and its grounds.
 
     Attributes:
-        passed: judges and rules both pass, or by ``rules="advise"`` the judges. False on any failure.
+        passed: the judges pass the session, and by ``rules="veto"`` the rules too. False on any failure.
         confidence: how sure the judges are of their own answer; ``low`` where there is none.
-        reasoning: the judges' reasons, and what overrode them.
+        reasoning: the judges' reasons, and the rules that are not met.
         evidence: what the judges point to.
         quality_score: in [0, 100], the judges' median; None where no judge gave one.
         category_scores: the same by category.
         gaps: what is missing, by judges and rules.
-        more_rounds_recommended: True wherever ``passed`` is False, unless every judge who answered says otherwise and
-            the rules are met.
-        recommended_focus_areas: where another round should look.
+        more_rounds_recommended: a judge recommends it, none answered, or by ``rules="veto"`` a rule is not met.
+        recommended_focus_areas: where another round should look, if one is recommended.
         accord: how judges and rules stand to each other.
         rules: what the rules alone say.
         opinions: each judge's own answer.
-        cuts: what the judges did not see for want of room.
+        cut_chars: how many characters were cut from the middle of the outputs that the judges saw.
     """
 
     passed: bool
@@ -117,7 +133,7 @@ class ConvergenceEvaluation(NamedTuple):
     accord: Accord
     rules: RuleAssessment
     opinions: tuple[Opinion, ...]
-    cuts: tuple[Cut, ...]
+    cut_chars: int
 
     @property
     def asked_again(self) -> int:
@@ -151,15 +167,15 @@ class ConvergenceConfig:
     Attributes:
         temperature: of the model, in [0, 2]; None leaves the model's own.
         max_tokens: most tokens of a reply, at least 1; None leaves the model's own.
-        max_output_chars: most characters of any one part of the session that a judge sees, at least 2; longer parts
-            are cut to head and tail.
+        max_output_chars: most characters of the outputs that a judge sees, at least 2; longer ones are cut to head and
+            tail.
         timeout_s: seconds to wait for one judge in all, above 0; None waits for ever.
         categories: what a session must have looked at: distinct names of 1 to 64 printable characters.
         min_rounds: fewest rounds before a session may pass, at least 1.
         min_stable_rounds: rounds in a row without a new issue that it takes to pass, at least 0.
         structured: use the model's structured output where it has any; False asks for text at once.
-        rules: ``veto`` lets the rules hold back what the judges pass; ``advise`` lets the judges decide, and tells them
-            what the rules say.
+        rules: ``advise`` lets the judges decide, and shows them which rules are met; ``veto`` lets the rules hold back
+            what the judges pass; ``off`` applies none.
         attempts: how often one judge is asked until its answer can be read, at least 1.
 
     Raises:
@@ -180,7 +196,7 @@ class ConvergenceConfig:
     min_rounds: int = 3
     min_stable_rounds: int = 2
     structured: bool = True
-    rules: RulesMode = "veto"
+    rules: RulesMode = "advise"
     attempts: int = 2
 
     def __post_init__(self) -> None:
@@ -195,7 +211,7 @@ class ConvergenceConfig:
             ("min_rounds", lambda it: _whole(it, 1), "a whole number of at least 1"),
             ("min_stable_rounds", lambda it: _whole(it, 0), "a whole number of at least 0"),
             ("structured", lambda it: isinstance(it, bool), "True or False"),
-            ("rules", lambda it: it in get_args(RulesMode), "'veto' or 'advise'"),
+            ("rules", lambda it: it in get_args(RulesMode), "'advise', 'veto' or 'off'"),
             ("attempts", lambda it: _whole(it, 1), "a whole number of at least 1"),
         ]
         values = ((name, getattr(self, name), usable, wanted) for name, usable, wanted in rules)
@@ -309,7 +325,8 @@ class ConvergenceContext:
         current_round: rounds done, from 0.
         all_outputs: what the verifier wrote in all rounds.
         issues: everything found so far.
-        stable_rounds: rounds in a row, up to now, in which no issue was raised or reopened.
+        stable_rounds: rounds in a row, up to now, in which no issue was raised or reopened. None: not known, counted
+            as 0.
         categories_examined: the categories that were looked at. None: those named in the outputs or by an issue.
 
     Raises:
@@ -321,7 +338,7 @@ class ConvergenceContext:
     current_round: int
     all_outputs: str
     issues: tuple[Issue, ...] = ()
-    stable_rounds: int = 0
+    stable_rounds: int | None = None
     categories_examined: frozenset[str] | None = None
 
     def __post_init__(self) -> None:
@@ -335,7 +352,7 @@ class ConvergenceContext:
         faults += [
             f"{name} must be a whole number of at least 0, not {getattr(self, name)!r}"
             for name in ("current_round", "stable_rounds")
-            if type(getattr(self, name)) is not int or getattr(self, name) < 0
+            if not (_whole(getattr(self, name), 0) or (name == "stable_rounds" and self.stable_rounds is None))
         ]
         if not all(isinstance(path, str) for path in self.target_files):
             faults.append("target_files must be a list of paths as text")
@@ -343,7 +360,7 @@ class ConvergenceContext:
             faults.append("issues must be a list of Issue")
         if not all(isinstance(name, str) for name in self.categories_examined or ()):
             faults.append("categories_examined must be a set of names")
-        if not faults and self.stable_rounds > self.current_round:
+        if not faults and (self.stable_rounds or 0) > self.current_round:
             faults.append(f"stable_rounds ({self.stable_rounds}) cannot exceed current_round ({self.current_round})")
         if faults:
             raise DataError(f"the session cannot be evaluated: {'; '.join(faults)}")

@@ -13,5 +13,5 @@ def test_the_example() -> None:
     )
 
     assert run.stderr == ""
-    # Round 1 leaves an injection open, round 2 mends it, the judge holds round 3 back, round 4 meets its objection.
+    # Round 1 leaves an injection open, round 2 fixes it, the judge holds rounds 2 and 3 back, round 4 convinces it.
     assert run.stdout == "converged after 4 rounds: both_pass, quality 91\n"

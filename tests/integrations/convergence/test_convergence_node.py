@@ -13,7 +13,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command, interrupt
 
-from agentguard.convergence import ConvergenceConfig, Issue
+from agentguard.convergence import ConvergenceConfig, Issue, SamplingRequest
 from agentguard.errors import ConfigurationError, DataError
 from agentguard.integrations.convergence import (
     ConvergenceNode,
@@ -24,9 +24,13 @@ from agentguard.integrations.convergence import (
 )
 
 PASSES = '{"passed": true, "confidence": "high", "reasoning": "deep enough"}'
-FAILS = '{"passed": false, "confidence": "high", "reasoning": "shallow", "recommendedFocusAreas": ["login.py"]}'
+FAILS = (
+    '{"passed": false, "confidence": "high", "reasoning": "shallow", "moreRoundsRecommended": true,'
+    ' "recommendedFocusAreas": ["login.py"]}'
+)
 NAMED = "security correctness reliability maintainability performance"
 LEAK = {"id": "I1", "severity": "HIGH", "category": "SECURITY", "description": "the token is logged"}
+VETO = ConvergenceConfig(rules="veto")
 START_STATE = {"requirements": "No token may reach the log.", "target_files": ["login.py"]}
 
 Run = Callable[..., Awaitable[Any]]
@@ -58,9 +62,27 @@ class Verifier:
         return {"outputs": [NAMED], **self.findings[min(len(self.told), len(self.findings)) - 1]}
 
 
+async def test_a_confident_judge_ends_the_loop_in_the_first_round(run: Run) -> None:
+    graph = verification_loop(Verifier({"issues": [LEAK]}), ConvergenceNode(says(PASSES))).compile()
+    end = await run(graph, START_STATE)
+
+    assert (end["convergence"]["round"], end["convergence"]["decision"]) == (1, "converged")
+    assert end["convergence"]["evaluation"]["accord"] == "rules_overruled"
+
+
+async def test_a_function_judges(run: Run) -> None:
+    async def sample(request: SamplingRequest) -> dict[str, Any]:
+        prompt = request.messages[0]["content"]["text"]
+        return {"content": {"type": "text", "text": PASSES if "\nRound 2\n" in prompt else FAILS}}
+
+    end = await run(verification_loop(Verifier({}), ConvergenceNode(sample)).compile(), START_STATE)
+
+    assert (end["convergence"]["round"], end["convergence"]["decision"]) == (2, "converged")
+
+
 async def test_a_quiet_session_converges_in_the_third_round(run: Run) -> None:
     verifier = Verifier({})
-    graph = verification_loop(verifier, ConvergenceNode(says(PASSES, PASSES, PASSES))).compile()
+    graph = verification_loop(verifier, ConvergenceNode(says(PASSES, PASSES, PASSES), VETO)).compile()
     end = await run(graph, START_STATE)
 
     assert len(verifier.told) == 3
@@ -72,7 +94,7 @@ async def test_a_quiet_session_converges_in_the_third_round(run: Run) -> None:
 async def test_an_open_issue_keeps_the_loop_going_until_it_is_closed(run: Run) -> None:
     closed = {**LEAK, "status": "RESOLVED"}
     verifier = Verifier({"issues": [LEAK]}, {}, {}, {}, {"issues": [closed]})
-    graph = verification_loop(verifier, ConvergenceNode(says(*[PASSES] * 5))).compile()
+    graph = verification_loop(verifier, ConvergenceNode(says(*[PASSES] * 5), VETO)).compile()
     end = await run(graph, START_STATE)
 
     accords = [told["evaluation"]["accord"] for told in verifier.told[1:]]
@@ -94,7 +116,7 @@ async def test_the_judge_holds_back_and_says_where_to_look(run: Run) -> None:
 
 async def test_the_loop_ends_after_the_last_round(run: Run) -> None:
     verifier = Verifier({"issues": [LEAK]})
-    node = ConvergenceNode(says(*[PASSES] * 4), max_rounds=4)
+    node = ConvergenceNode(says(*[PASSES] * 4), VETO, max_rounds=4)
     end = await run(verification_loop(verifier, node).compile(), START_STATE)
 
     assert len(verifier.told) == 4
@@ -134,7 +156,7 @@ async def test_rounds_without_a_new_issue(run: Run, findings: list[Any], stable:
 
 
 async def test_the_evaluation_survives_a_checkpointer(run: Run) -> None:
-    graph = verification_loop(Verifier({}), ConvergenceNode(says(*[PASSES] * 3))).compile(InMemorySaver())
+    graph = verification_loop(Verifier({}), ConvergenceNode(says(*[PASSES] * 3), VETO)).compile(InMemorySaver())
     thread = {"configurable": {"thread_id": "t"}}
     end = await run(graph, START_STATE, thread)
     kept = graph.get_state(thread).values["convergence"]
@@ -145,7 +167,7 @@ async def test_the_evaluation_survives_a_checkpointer(run: Run) -> None:
 
 async def test_a_stopped_loop_goes_on_where_it_was(run: Run) -> None:
     verifier = Verifier({})
-    builder = verification_loop(verifier, ConvergenceNode(says(*[PASSES] * 3)))
+    builder = verification_loop(verifier, ConvergenceNode(says(*[PASSES] * 3), VETO))
     graph = builder.compile(InMemorySaver(), interrupt_after=["evaluate"])
     thread = {"configurable": {"thread_id": "t"}}
     rounds = [(await run(graph, state, thread))["convergence"]["round"] for state in (START_STATE, None, None)]
@@ -156,14 +178,16 @@ async def test_a_stopped_loop_goes_on_where_it_was(run: Run) -> None:
 
 async def test_a_thread_run_again_is_a_new_session(run: Run) -> None:
     """It starts at round 1 with what is still open, and does not count what was written before."""
-    first = verification_loop(Verifier({"issues": [{**LEAK, "severity": "LOW"}]}), ConvergenceNode(says(*[PASSES] * 3)))
+    first = verification_loop(
+        Verifier({"issues": [{**LEAK, "severity": "LOW"}]}), ConvergenceNode(says(*[PASSES] * 3), VETO)
+    )
     saver = InMemorySaver()
     thread = {"configurable": {"thread_id": "t"}}
     end = await run(first.compile(saver), START_STATE, thread)
     assert end["convergence"]["decision"] == "converged"
 
     silent = Verifier({"outputs": ["nothing to add"]})
-    again = verification_loop(silent, ConvergenceNode(says(*[PASSES] * 3), max_rounds=3))
+    again = verification_loop(silent, ConvergenceNode(says(*[PASSES] * 3), VETO, max_rounds=3))
     end = await run(again.compile(saver), START_STATE, thread)
 
     assert (end["convergence"]["round"], end["convergence"]["decision"]) == (3, "exhausted")
@@ -177,7 +201,7 @@ async def test_the_verifier_declares_what_it_examined(run: Run) -> None:
         note: str
 
     verifier = Verifier({"outputs": ["silent"], "categories_examined": ["Security"], "note": "kept"})
-    config = ConvergenceConfig(categories=("SECURITY",))
+    config = ConvergenceConfig(rules="veto", categories=("SECURITY",))
     node = ConvergenceNode(says(*[PASSES] * 3), config)
     end = await run(verification_loop(verifier, node, Declaring).compile(), START_STATE)
 
@@ -222,7 +246,7 @@ async def test_a_person_is_asked_inside_the_verifier(run: Run) -> None:
     def verify(state: ConvergenceState) -> dict[str, Any]:
         return {"outputs": [f"{NAMED} {interrupt('Is the token logged?')}"]}
 
-    builder = verification_loop(verification_graph(verify), ConvergenceNode(says(*[PASSES] * 3)))
+    builder = verification_loop(verification_graph(verify), ConvergenceNode(says(*[PASSES] * 3), VETO))
     graph = builder.compile(InMemorySaver())
     thread = {"configurable": {"thread_id": "t"}}
     asked = await run(graph, START_STATE, thread)
@@ -242,7 +266,7 @@ def talking_graph() -> Any:
         verifier.invoke("verify")
         return {"outputs": [NAMED]}
 
-    return verification_loop(verify, ConvergenceNode(says(*[PASSES] * 3))).compile()
+    return verification_loop(verify, ConvergenceNode(says(*[PASSES] * 3), VETO)).compile()
 
 
 def test_the_judge_does_not_appear_in_the_message_stream() -> None:
@@ -268,7 +292,7 @@ async def test_the_run_s_own_callbacks_and_tags_reach_the_judge(run: Run) -> Non
             self.tags.append(tags or [])
 
     heard = Listening()
-    graph = verification_loop(Verifier({}), ConvergenceNode(says(*[PASSES] * 3))).compile()
+    graph = verification_loop(Verifier({}), ConvergenceNode(says(*[PASSES] * 3), VETO)).compile()
     await run(graph, START_STATE, {"callbacks": [heard], "tags": ["audit"]})
 
     assert len(heard.tags) == 3
@@ -289,7 +313,7 @@ class Record:
 async def test_a_dataclass_as_state(run: Run) -> None:
     graph: Any = StateGraph(Record)
     graph.add_node("verify", lambda state: {"outputs": [NAMED], "issues": [Issue("I1", "LOW", "SECURITY")]})
-    graph.add_node("evaluate", ConvergenceNode(says(*[PASSES] * 3)))
+    graph.add_node("evaluate", ConvergenceNode(says(*[PASSES] * 3), VETO))
     graph.add_node("report", lambda state: {"outputs": [f"round {state.convergence['round']}"]})
     graph.add_edge(START, "verify")
     graph.add_edge("verify", "evaluate")
@@ -322,10 +346,11 @@ def test_an_edge_without_a_node_before_it(state: dict[str, Any]) -> None:
         route_by_convergence(state)
 
 
-@pytest.mark.parametrize("rounds", [2, 0, True, 3.0])
-def test_rounds_that_cannot_converge(rounds: Any) -> None:
-    with pytest.raises(ConfigurationError, match=r"at least min_rounds \(3\)"):
-        ConvergenceNode(says(), max_rounds=rounds)
+@pytest.mark.parametrize(("config", "least", "rounds"), [(None, 1, 0), (None, 1, True), (None, 1, 1.0), (VETO, 3, 2)])
+def test_rounds_that_cannot_converge(config: ConvergenceConfig | None, least: int, rounds: Any) -> None:
+    ConvergenceNode(says(), config, max_rounds=least)
+    with pytest.raises(ConfigurationError, match=f"at least {least}"):
+        ConvergenceNode(says(), config, max_rounds=rounds)
 
 
 def test_judges_are_checked_when_the_node_is_made() -> None:
