@@ -195,6 +195,12 @@ def test_what_only_stands_where_a_secret_would_is_left_alone(text):
     assert found(text) == []
 
 
+@pytest.mark.parametrize("key", ["x59WAg5KQaVXoa3bE1uFPzrXxXXHGoaH9deQhRVXBaDxtrq", "7fK2xxxxQ9vLm4Rt81ZpWc0Tn5"])
+@pytest.mark.parametrize("before", ["X-Api-Key: ", "api_key=", "password: "])
+def test_a_key_with_four_crosses_is_a_key(before, key):
+    assert key[:6] not in secrets.redact(f"{before}{key}").text
+
+
 def test_a_token_whose_checksum_holds_is_surer():
     # The checksum of thirty times A is the base-62 form of its CRC-32, 1788580639.
     held, changed = "ghp_" + "A" * 30 + "0uCPlr", "ghp_" + "A" * 30 + "0uCPls"

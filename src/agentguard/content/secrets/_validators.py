@@ -24,14 +24,19 @@ FILLER_WORDS = (
     "required|optional|incorrect|invalid|expired|missing|unknown|empty|todo|tbd|your|my|the|an?|some|new|old|same|db|api|"
     "is|to|be|not|set|me|us"
 )
+# Letters in the place of a secret: many in one case, or a run that stands alone. A key drawn by lot may have four.
+CROSSES = r"(?-i:x{6,}|X{6,})|(?:^|[^a-z0-9])(?-i:x{4,}|X{4,})(?:$|[^a-z0-9])"
 # What is written where a secret would stand: words that say so, variables, calls, signs in its place.
 PLACEHOLDER = LinearPattern(
     rf"(?i)^[^a-z0-9]*(?:(?:{FILLER_WORDS})[^a-z0-9]*)+[0-9]{{0,3}}[^a-z0-9]*$|^[<{{\[(%$].*[>}}\])%]$|^\$\w+$|^\{{\{{|"
-    r"xxxx|\*\*\*|\.\.\.|…|•••|redacted|changeme|placeholder|^os\.|^process\.|^env[\[.]|getenv|^self\."
+    rf"{CROSSES}|"
+    r"\*\*\*|\.\.\.|…|•••|redacted|changeme|placeholder|^os\.|^process\.|^env[\[.]|getenv|^self\."
 )
 # The same of a value with the signs that a password may have: placeholders by their words, and variables.
 LONG_WORDS = "|".join(word for word in FILLER_WORDS.split("|") if len(word) > 3)
-WORDS = LinearPattern(rf"(?i)^[^a-z0-9]*(?:(?:{LONG_WORDS})[^a-z0-9]*)+[0-9]{{0,3}}[^a-z0-9]*$|xxxx|redacted|changeme")
+WORDS = LinearPattern(
+    rf"(?i)^[^a-z0-9]*(?:(?:{LONG_WORDS})[^a-z0-9]*)+[0-9]{{0,3}}[^a-z0-9]*$|{CROSSES}|redacted|changeme"
+)
 VARIABLE = LinearPattern(
     r"^\$(?:[A-Z0-9_]+|[a-z0-9_]+|[A-Za-z_]+[0-9]*)$|^\$[({].*[)}]$|^\{\{.*\}\}$|^<[\w .:|/-]*>$|^%[A-Za-z_]\w*%$"
 )
