@@ -27,12 +27,14 @@ class Fault:
         message: put where the protocol has its error messages.
         body: sent as it is, in place of all else.
         hang: nothing is sent, until the server closes.
+        retry_after: seconds to wait, as a header.
     """
 
     status: int = 200
     message: str = "it is broken"
     body: str | None = None
     hang: bool = False
+    retry_after: int | None = None
 
 
 @dataclass(frozen=True)
@@ -111,7 +113,9 @@ class ModelServer:
                 return None
             if told.body is not None:
                 return told.status, {}, told.body
-            return told.status, *_write_fault(asked, told)
+            headers, body = _write_fault(asked, told)
+            wait = {} if told.retry_after is None else {"Retry-After": str(told.retry_after)}
+            return told.status, {**headers, **wait}, body
         finally:
             with self._lock:
                 self._under_way -= 1

@@ -1,6 +1,7 @@
 """The configuration: the documented file as it is, and every fault of a bad one in one error."""
 
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -62,31 +63,6 @@ def faults(folder: Path, text: str) -> list[str]:
     return [f"{problem.line}: {problem.field}: {problem.message}" for problem in caught.value.problems]
 
 
-def test_the_documented_file_is_read_as_it_is(tmp_path: Path) -> None:
-    config = load(tmp_path, DOCUMENTED)
-
-    assert config.use_case == "customer support chatbot for Acme Corp"
-    assert (config.risk_tolerance.deploy_threshold, config.risk_tolerance.warn_threshold) == (0.10, 0.25)
-    assert config.evaluation.num_prompts == 20
-    assert config.evaluation.prompt_categories == (
-        "factual_recall",
-        "edge_cases",
-        "policy_boundaries",
-        "ambiguous_queries",
-    )
-    assert config.doc_sources == (
-        S3Source(type="s3", bucket="acme-support-docs", prefix="knowledge-base/"),
-        LocalSource(type="local", path="./docs/policies/"),
-    )
-    assert config.model is not None
-    assert config.model.name == "bedrock:anthropic.claude-3-sonnet-20240229-v1:0"
-    assert (config.model.temperature, config.model.max_tokens, config.model.max_retries) == (0.0, 4096, 2)
-    assert config.elasticsearch is not None
-    assert config.elasticsearch.index == "acme_trusted_docs"
-    assert config.judge is None
-    assert config.resolve("docs") == tmp_path / "docs"
-
-
 @pytest.mark.parametrize(
     ("section", "meant"),
     [
@@ -106,7 +82,7 @@ def test_an_unknown_field_is_told_with_the_one_that_was_meant(tmp_path: Path, se
 def test_every_fault_is_told_at_once_with_its_line(tmp_path: Path) -> None:
     text = """\
 use_case: ""
-num_prompts: 5
+passages: 5
 risk_tolerance: {deploy_threshold: 1.5, warn_threshold: true}
 doc_sources:
   - {type: ftp, path: x}
@@ -122,7 +98,7 @@ judge: {provider: openai, model_id: gpt, max_tokens: many, base_url: "https://u:
 """
     assert faults(tmp_path, text) == [
         "1: use_case: string should have at least 1 character",
-        "2: num_prompts: is unknown here; did you mean evaluation.num_prompts?",
+        "2: passages: is unknown here; did you mean evaluation.passages?",
         "3: risk_tolerance.deploy_threshold: input should be less than or equal to 1",
         "3: risk_tolerance.warn_threshold: input should be a valid number",
         "5: doc_sources.0: type 'ftp' is not known; known are local, http and s3",
@@ -163,6 +139,39 @@ def test_thresholds_in_the_wrong_order() -> None:
         parse_config({**SMALL, "risk_tolerance": {"deploy_threshold": 0.3, "warn_threshold": 0.2}})
 
 
+@over(
+    ("fields", "fault"),
+    [
+        ("thresholds: {deploy: 0.1, block: 1}", "3: thresholds: takes deploy and warn, unless risk_tolerance says"),
+        ("thresholds: 3", "3: thresholds: takes deploy and warn"),
+        ("thresholds: {deploy: 2}", "3: risk_tolerance.deploy_threshold: input should be less than or equal to 1"),
+        ("num_prompts: many", "3: evaluation.num_prompts: input should be a valid integer"),
+        ("num_prompts: 3\nevaluation: {num_prompts: 3}", "3: num_prompts: says what evaluation.num_prompts says"),
+        ("risk_tolerance: 0.15", "3: risk_tolerance: one number decides nothing: give deploy_threshold and"),
+        ("notes: []", "3: notes: is no field of the file"),
+    ],
+)
+def test_faults_of_fields_that_stand_elsewhere_are_told_by_their_lines(fields: str, fault: str) -> None:
+    with TemporaryDirectory() as folder:
+        (told,) = faults(Path(folder), f"use_case: help desk\ndoc_sources: [docs]\n{fields}\n")
+
+    assert told.startswith(fault)
+
+
+def test_a_source_by_its_address_alone() -> None:
+    given = ["s3://docs/a/b", "https://example.com/returns", "handbook/returns.md"]
+
+    config = parse_config({**SMALL, "doc_sources": given})
+
+    assert config.doc_sources == (
+        S3Source(type="s3", bucket="docs", prefix="a/b"),
+        HttpSource(type="http", url="https://example.com/returns"),
+        LocalSource(type="local", path="handbook/returns.md"),
+    )
+    assert config.notes[0] == "doc_sources: s3://docs/a/b is read as {type: s3, bucket: docs, prefix: a/b}"
+    assert parse_config(SMALL).notes == ()
+
+
 def test_a_missing_file_and_a_folder(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="no gate configuration at"):
         load_config(tmp_path / "none.yaml")
@@ -197,7 +206,7 @@ verifiers:
     assert faults(tmp_path, text) == [
         "3: judge.model: is missing",
         "3: judge.provider: is unknown",
-        "5: verifiers.0: type 'torch' is not known; known is onnx, and a chat model has no type",
+        "5: verifiers.0: type 'torch' is not known; known are onnx and rules; a chat model has no type",
         "6: verifiers.1.max_tokens: input should be a valid integer",
         "7: verifiers.2.modle: is unknown here; did you mean model?",
         "8: verifiers.3: input should be a valid dictionary or instance of JudgeConfig",
@@ -320,3 +329,63 @@ def test_the_name_of_a_profile_is_no_secret() -> None:
     config = parse_config({**SMALL, "judge": {"provider": "bedrock", "model_id": "m", "options": options}})
     assert isinstance(config.judge, JudgeConfig)
     assert config.judge.options == options
+
+
+@over(
+    ("model", "judge", "refused"),
+    [
+        (("bedrock", "anthropic.claude-3-5-sonnet-20240620-v1:0"), ("anthropic", "claude-3-5-sonnet-20240620"), True),
+        (("bedrock", "us.anthropic.claude-3-5-sonnet-20240620-v1:0"), ("openai", "claude-3.5-sonnet"), True),
+        (("bedrock", "anthropic.claude-3-5-sonnet-20240620-v1:0"),
+         ("bedrock", "anthropic.claude-3-5-sonnet-20241022-v2:0"), False),
+        (("openai", "gpt-4o"), ("azure_openai", "GPT-4o-2024-08-06"), True),
+        (("openai", "gpt-4o"), ("openai", "gpt-4o-mini"), False),
+    ],
+)  # fmt: skip
+def test_a_judge_is_known_by_its_model_however_it_is_spelled(
+    model: tuple[str, str], judge: tuple[str, str], refused: bool
+) -> None:
+    roles = {
+        role: dict(zip(("provider", "model_id"), named, strict=True))
+        for role, named in {"model": model, "judge": judge}.items()
+    }
+    verifiers = {"judge": {"type": "rules"}, "verifiers": [roles["judge"]]}
+    for declared in (roles, {**roles, **verifiers}):
+        if not refused:
+            assert parse_config({**SMALL, **declared}).judge is not None
+            continue
+        with pytest.raises(FileProblems) as caught:
+            parse_config({**SMALL, **declared})
+        assert f"judge is the model under test ({':'.join(judge)} and {':'.join(model)})" in str(caught.value)
+
+
+def test_a_name_of_bedrock_is_one_model_at_every_address() -> None:
+    model, judge = (
+        {"provider": "bedrock", "model_id": "amazon.nova-pro-v1:0", "base_url": f"https://{host}"} for host in "ab"
+    )
+
+    with pytest.raises(FileProblems, match="judge is the model under test"):
+        parse_config({**SMALL, "model": model, "judge": judge})
+
+
+def test_the_model_behind_a_profile_of_an_application_may_be_named() -> None:
+    profile = "arn:aws:bedrock:us-east-1:123456789012:application-inference-profile/k3x9"
+    model = {"provider": "bedrock", "model_id": profile}
+    judge = {"provider": "bedrock", "model_id": "anthropic.claude-3-haiku-20240307-v1:0"}
+
+    assert parse_config({**SMALL, "model": model, "judge": judge}).judge is not None
+    named = {**model, "options": {"base_model": "anthropic.claude-3-haiku-20240307-v1:0"}}
+    with pytest.raises(FileProblems, match="judge is the model under test"):
+        parse_config({**SMALL, "model": named, "judge": judge})
+
+
+def test_judges_of_one_model_are_one_however_they_are_spelled() -> None:
+    judges = {
+        "judge": {"provider": "bedrock", "model_id": "anthropic.claude-3-haiku-20240307-v1:0"},
+        "verifiers": [{"provider": "anthropic", "model_id": "claude-3-haiku-20240307"}],
+    }
+
+    with pytest.raises(FileProblems, match="must be different models"):
+        parse_config({**SMALL, **judges})
+    with pytest.raises(FileProblems, match="must be different models"):
+        parse_config({**SMALL, "judge": {"type": "rules"}, "verifiers": [{"type": "rules"}]})

@@ -1,5 +1,6 @@
 """A run: its stages in order, its record however it ends, and what is taken over when it is resumed."""
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,6 +11,9 @@ from agentguard.gate._config import GateConfig, parse_config
 from agentguard.gate._run import STAGES, GateState, Services, evaluate, read_run
 from agentguard.gate._types import Case, Chunk, Claim, ClaimVerdict, Passage, Prompt, PromptSet, Reason, Response
 from agentguard.gate.records._base import Event, RunSummary, this_process
+from agentguard.gate.reports import findings
+
+from ..rows import over
 
 NAMES = ["generate_prompts", "run_model", "extract_claims", "retrieve_evidence", "verify_claims", "score_risk"]
 KEYS = ["prompts", "responses", "claims", "evidence", "verdicts", "score"]
@@ -214,7 +218,8 @@ def test_a_failed_run_is_recorded_and_told_by_its_stage(config: GateConfig) -> N
 def test_what_a_foreign_exception_says_is_not_repeated(config: GateConfig) -> None:
     books = Books()
 
-    with pytest.raises(GateError, match=f"^verify_claims: KeyError was raised {HOW}$") as caught:
+    told = rf"^verify_claims: KeyError was raised by verify \(test_pipeline.py, line \d+: raise self.failure\) {HOW}$"
+    with pytest.raises(GateError, match=told) as caught:
         evaluate(config, services(books, referee=Referee(KeyError("the secret answer"))))
 
     assert isinstance(caught.value.__cause__, KeyError)
@@ -337,6 +342,90 @@ def test_a_stage_that_overwrites_an_earlier_one_fails_the_run(config: GateConfig
 
     with pytest.raises(GateError, match=r"^rewrite: the state is append-only: 'prompts' is already written"):
         evaluate(config, services(Books()), stages=[*STAGES[:2], rewrite])
+
+
+def test_an_agent_of_one_argument_is_given_the_state_as_a_dictionary(config: GateConfig) -> None:
+    def classify_claims(state: dict[str, Any]) -> None:
+        state["topics"] = {claim["id"]: claim["text"].casefold() for claim in state["claims"]}
+        state["asked"] = [state["config"]["num_prompts"], *state["prompts"], state["responses"][0]["prompt"]]
+
+    books = Books()
+    run = evaluate(config, services(books), stages=[*STAGES[:3], classify_claims, *STAGES[3:]])
+
+    assert run.state.read("topics") == {"p1.c1": "true.", "p1.c2": "false.", "p2.c1": "true.", "p2.c2": "false."}
+    first, second = (prompt.text for prompt in run.state.prompts)
+    assert run.state.read("asked") == [2, first, second, first]
+    assert [event.body["name"] for event in books.events(run.run_id) if event.kind == "stage"][3] == "classify_claims"
+
+
+def test_agents_of_one_argument_may_be_all_there_are(config: GateConfig) -> None:
+    """The document's forms are enough: each item has what the document shows of it, and no more."""
+
+    def ask(state: dict[str, Any]) -> None:
+        state["prompts"] = ["Who pays?", "How long?"]
+
+    def answer(state: dict[str, Any]) -> None:
+        state["responses"] = [{"prompt": prompt, "response": f"{prompt} You."} for prompt in state["prompts"]]
+
+    def split(state: dict[str, Any]) -> None:
+        state["claims"] = [{"text": "How long? You."}, {"text": "It is said nowhere."}]
+
+    def search(state: dict[str, Any]) -> None:
+        documents = [{"content": "You pay."}, {"content": "We pay.", "title": "Ours", "score": 0.5}]
+        state["evidence"] = [{"claim": claim, "documents": documents} for claim in state["claims"]]
+
+    def verify(state: dict[str, Any]) -> None:
+        state["verdicts"] = [{"label": "supported"}, {"label": "perhaps"}]
+
+    def score(state: dict[str, Any]) -> None:
+        state["score"] = {"risk": 0.5, "decision": "warn", "total_claims": 2, "supported": 1, "weakly_supported": 0,
+                          "unsupported": 1}  # fmt: skip
+
+    run = evaluate(config, services(Books()), stages=[ask, answer, split, search, verify, score])
+
+    assert [(claim.id, claim.prompt_id) for claim in run.state.claims] == [("p2.c1", "p2"), ("p1.c2", "p1")]
+    assert [verdict.label for verdict in run.state.verdicts] == ["supported", "unsupported"]
+    assert run.state.verdicts[1].reasons[0].kind == "unreadable"
+    assert [(each.chunk.text, each.chunk.title, each.score) for each in run.state.evidence[0].passages] == [
+        ("You pay.", "", 1.0),
+        ("We pay.", "Ours", 0.5),
+    ]
+    assert (run.decision, run.summary.status, len(findings(run.state))) == ("warn", "finished", 2)
+
+
+@over(
+    ("change", "told"),
+    [
+        (lambda state: state["claims"][0].update(text="else"), "the state is append-only: 'claims' is already written"),
+        (lambda state: state.pop("prompts"), "the state is append-only: 'prompts' is already written"),
+        (lambda state: state["config"].update(use_case="x"), "the state is append-only: 'config' is already written"),
+        (lambda state: state.update(topics={1, 2}), "'topics' must be JSON"),
+        (lambda state: state.update(verdicts=["secret"]), r"'verdicts' must be a list of \{label\}, one a claim$"),
+        (lambda state: state.update(verdicts=[{"label": "supported"}]), "'verdicts' must be a list of"),
+        (lambda state: state.update(evidence=[{"documents": []}]), "'evidence' must be a list of"),
+        (lambda state: state.update(score={"risk": 2.0}), r"'score' must be \{risk, decision, total_claims"),
+    ],
+)
+def test_an_agent_that_breaks_the_rules_is_named(change: Any, told: str) -> None:
+    def meddle(state: dict[str, Any]) -> None:
+        change(state)
+
+    with pytest.raises(GateError) as caught:
+        evaluate(parse_config(CONFIG), services(Books()), stages=[*STAGES[:3], meddle])
+
+    assert re.match(f"meddle: {told}", str(caught.value).partition(" (run ")[0])
+
+
+class Topics:
+    def __call__(self, state: dict[str, Any]) -> None:
+        state["topics"] = [claim["topic"] for claim in state["claims"]]
+
+
+def test_what_an_agent_raises_is_told_by_the_line_of_its_code(config: GateConfig) -> None:
+    code = r'\(test_pipeline.py, line \d+: state\["topics"\] = \[claim\["topic"\] for claim in state\["claims"\]\]\)'
+
+    with pytest.raises(GateError, match=rf"^Topics: KeyError was raised by \S+ {code} {HOW}$"):
+        evaluate(config, services(Books()), stages=[*STAGES[:3], Topics()])
 
 
 class Mute(Model):

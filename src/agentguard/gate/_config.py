@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from functools import cache
+from itertools import combinations
 from os import PathLike
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Final, Literal, get_args, get_origin
@@ -30,6 +31,7 @@ from pydantic import (
 
 from agentguard._yaml_files import Subject, read_yaml_file
 from agentguard.errors import FileProblems, Problem
+from agentguard.gate._names import may_be_same
 
 # --- Sections ---
 
@@ -219,14 +221,14 @@ class ModelConfig(ProviderModel):
         temperature: 0 where nothing is said.
         max_tokens: The most tokens of an answer.
         timeout_seconds: After which a request has failed.
-        max_retries: Of a request that failed, after a pause that grows.
-        options: Further arguments of the model's class.
+        max_retries: How often a request that failed is sent again, after a pause that grows.
+        options: Further arguments of the model's class; ``base_model`` names the model behind an opaque ``model_id``.
     """
 
     temperature: Annotated[float, Field(ge=0.0, le=2.0, strict=True)] = 0.0
     max_tokens: Annotated[int, Field(ge=1, le=1_000_000, strict=True)] = 4096
     timeout_seconds: Annotated[float, Field(gt=0.0, le=3_600.0, strict=True)] = 60.0
-    max_retries: Annotated[int, Field(ge=0, le=20, strict=True)] = 2  # one fault of a server must not end a run
+    max_retries: Annotated[int, Field(ge=0, le=20, strict=True)] = 0
     options: dict[str, Any] = Field(default_factory=dict)
 
     @field_validator("options")
@@ -238,10 +240,20 @@ class ModelConfig(ProviderModel):
         return options
 
     def may_be(self, other: ModelConfig) -> bool:
-        """Whether both may be the same model: of one name, unless they are served at different addresses."""
-        ours, theirs = ((provider_key(each.provider), each.model_id.casefold()) for each in (self, other))
+        """Whether both may be the same model, by their names without what providers add to them.
+
+        At two addresses of one provider they are two, since servers of one's own name their models as they like; a
+        name of Bedrock's is the same everywhere.
+        """
+        ours, theirs = provider_key(self.provider), provider_key(other.provider)
         addresses = {each.base_url.rstrip("/") for each in (self, other) if each.base_url is not None}
-        return ours == theirs and len(addresses) < 2
+        if ours == theirs != "bedrock" and len(addresses) == 2:
+            return False
+        return may_be_same(self._model_name, other._model_name)
+
+    @property
+    def _model_name(self) -> str:
+        return str(self.options.get("base_model_id") or self.options.get("base_model") or self.model_id)
 
 
 class JudgeConfig(ModelConfig):
@@ -270,6 +282,17 @@ class EntailmentConfig(Section):
         return f"{self.type}:{self.model}"
 
 
+class RulesConfig(Section):
+    """Rules, which write prompts, split answers and verify claims without any model."""
+
+    type: Literal["rules"] = "rules"
+
+    @property
+    def name(self) -> str:
+        """``rules``."""
+        return self.type
+
+
 _CHAT: Final = ""  # the type of a judge that is a chat model: it has none
 
 
@@ -279,7 +302,10 @@ def _type_of_judge(judge: Any) -> str:
 
 
 AnyJudge = Annotated[
-    Annotated[JudgeConfig, Tag(_CHAT)] | Annotated[EntailmentConfig, Tag("onnx")], Discriminator(_type_of_judge)
+    Annotated[JudgeConfig, Tag(_CHAT)]
+    | Annotated[EntailmentConfig, Tag("onnx")]
+    | Annotated[RulesConfig, Tag("rules")],
+    Discriminator(_type_of_judge),
 ]
 
 
@@ -460,13 +486,15 @@ class GateConfig(Section):
         risk_tolerance, evaluation: See their classes.
         doc_sources: Where the trusted documents are.
         model: The model under test; None if recorded responses are judged.
-        judge: Who writes prompts, splits answers and verifies claims; None: rules do.
+        judge: Who writes prompts, splits answers and verifies claims; None: Claude where ``model`` is Bedrock's and can
+            be reached, and rules otherwise.
         verifiers: Further judges, which verify each claim beside the first; a claim is supported where all agree.
-        embeddings: None: lexical vectors.
+        embeddings: None: Titan's where Claude judges by default, and lexical vectors otherwise.
         elasticsearch: None: the embedded index.
         embedded: Where that is kept.
         documents: Which of them are no evidence.
         chunking: How they are cut.
+        notes: A line for each field that stood elsewhere, as in the published state's configuration.
     """
 
     use_case: Text
@@ -482,6 +510,7 @@ class GateConfig(Section):
     documents: DocumentsConfig = DocumentsConfig()
     chunking: ChunkingConfig = ChunkingConfig()
     folder: Path = Field(default=Path(), exclude=True, repr=False)
+    notes: tuple[str, ...] = Field(default=(), exclude=True, repr=False)
 
     @model_validator(mode="after")
     def _complete(self) -> GateConfig:
@@ -490,15 +519,16 @@ class GateConfig(Section):
             faults.append("doc_sources must name at least one source of trusted documents")
         judges = (() if self.judge is None else (self.judge,)) + self.verifiers
         faults += [
-            f"judge is the model under test ({each.name}), which would verify its own claims: "
-            "name another judge, leave judge out so that rules verify, or say allow_same_model: true below it"
+            f"judge is the model under test ({' and '.join(dict.fromkeys((each.name, self.model.name)))}), which would "
+            "verify its own claims: name another judge, let rules verify (type: rules), or say allow_same_model: true "
+            "below it"
             for each in judges
             if isinstance(each, JudgeConfig) and self.model is not None
             if each.may_be(self.model) and not each.allow_same_model
         ]
         if self.verifiers and self.judge is None:
             faults.append("verifiers stand beside a judge: declare judge, the first of them")
-        if len({each.name for each in judges}) < len(judges):
+        if any(_same_judge(*pair) for pair in combinations(judges, 2)):
             faults.append("judge and verifiers must be different models: the same one would agree with itself")
         if faults:
             raise ValueError("; ".join(faults))
@@ -512,6 +542,12 @@ class GateConfig(Section):
     def digest(self) -> str:
         """Digest of all that the file declares, in hexadecimal; the file's path is no part of it."""
         return hashlib.blake2b(self.model_dump_json().encode(), digest_size=16).hexdigest()
+
+
+def _same_judge(one: AnyJudge, other: AnyJudge) -> bool:
+    if isinstance(one, JudgeConfig) and isinstance(other, JudgeConfig):
+        return one.may_be(other)
+    return one.name == other.name
 
 
 # --- Reading it ---
@@ -535,12 +571,17 @@ def load_config(path: str | PathLike[str] = CONFIG_NAME) -> GateConfig:
     raw, problems = read_yaml_file(path, _SUBJECT)
     if raw is None:
         raise FileProblems(problems)
+    data, notes = _as_in_the_file(raw.data)
+    lines = {now: raw.lines[before] for before, now in _MOVED.items() if before in raw.lines} | dict(raw.lines)
     try:
-        config = GateConfig.model_validate({**raw.data, "folder": Path(path).absolute().parent})
+        config = GateConfig.model_validate({**data, "folder": Path(path).absolute().parent, "notes": notes})
     except ValidationError as error:
-        problems += [_problem(fault, raw.source, raw.lines) for fault in error.errors(include_url=False)]
-    if "folder" in raw.data:
-        problems.append(Problem(raw.source, raw.lines.get(("folder",)), "folder", "is no field of the file"))
+        problems += [_problem(fault, raw.source, lines) for fault in error.errors(include_url=False)]
+    problems += [
+        Problem(raw.source, raw.lines.get((name,)), name, "is no field of the file")
+        for name in ("folder", "notes")
+        if name in raw.data
+    ]
     if problems:
         raise FileProblems(sorted(problems, key=lambda problem: problem.line or 0))
     return config
@@ -552,18 +593,73 @@ def parse_config(data: Mapping[str, Any], folder: str | PathLike[str] = ".") -> 
     Raises:
         FileProblems: With every problem.
 
-    >>> parse_config({"use_case": "help desk", "num_prompts": 5})
+    >>> parse_config({"use_case": "help desk", "max_refused": 0.5})
     Traceback (most recent call last):
     agentguard.errors.FileProblems: configuration has 2 problems:
       configuration: doc_sources: is missing
-      configuration: num_prompts: is unknown here; did you mean evaluation.num_prompts?
+      configuration: max_refused: is unknown here; did you mean risk_tolerance.max_refused?
     """
+    moved, notes = _as_in_the_file(data)
     try:
-        return GateConfig.model_validate({**data, "folder": Path(folder).absolute()})
+        return GateConfig.model_validate({**moved, "folder": Path(folder).absolute(), "notes": notes})
     except ValidationError as error:
         raise FileProblems(
             [_problem(fault, "configuration", {}) for fault in error.errors(include_url=False)]
         ) from None
+
+
+#: Where the published state's configuration has what the published file has elsewhere.
+_MOVED: Final[Mapping[tuple[str | int, ...], tuple[str, str]]] = {
+    ("thresholds", "deploy"): ("risk_tolerance", "deploy_threshold"),
+    ("thresholds", "warn"): ("risk_tolerance", "warn_threshold"),
+    ("num_prompts",): ("evaluation", "num_prompts"),
+}
+
+
+def _as_in_the_file(given: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """Put the fields of the published state's configuration where the file has them, and note each.
+
+    >>> state = {"thresholds": {"deploy": 0.1}, "risk_tolerance": 0.15, "doc_sources": ["s3://docs/support/"]}
+    >>> for field in _as_in_the_file(state)[0].items():
+    ...     print(field)
+    ('doc_sources', [{'type': 's3', 'bucket': 'docs', 'prefix': 'support/'}])
+    ('risk_tolerance', {'deploy_threshold': 0.1})
+    """
+    data, notes = dict(given), []
+    tolerance = data.get("risk_tolerance")
+    if isinstance(tolerance, (int, float)) and isinstance(data.get("thresholds"), Mapping):
+        del data["risk_tolerance"]
+        notes.append(f"risk_tolerance: {tolerance} decides nothing: thresholds do")
+    for before, (section, now) in _MOVED.items():
+        above, name = before[:-1], str(before[-1])
+        holder = data.get("thresholds") if above else data
+        taker = data.get(section, {})
+        if not (isinstance(holder, Mapping) and isinstance(taker, Mapping)) or name not in holder or now in taker:
+            continue
+        left = {key: value for key, value in holder.items() if key != name}
+        data = {**data, "thresholds": left} if above else left
+        data[section] = {**taker, now: holder[name]}
+        notes.append(f"{'.'.join(map(str, before))} is read as {section}.{now}: {holder[name]}")
+    if data.get("thresholds") == {}:
+        del data["thresholds"]
+    sources = data.get("doc_sources")
+    if isinstance(sources, (list, tuple)):
+        data["doc_sources"] = [_source(each) if isinstance(each, str) else each for each in sources]
+        for each in filter(lambda source: isinstance(source, str), sources):
+            fields = ", ".join(f"{name}: {value}" for name, value in _source(each).items())
+            notes.append(f"doc_sources: {each} is read as {{{fields}}}")
+    return data, notes
+
+
+def _source(address: str) -> dict[str, str]:
+    """A source that is given by its address alone."""
+    kind, found, rest = address.partition("://")
+    if found and kind == "s3":
+        bucket, _, prefix = rest.partition("/")
+        return {"type": "s3", "bucket": bucket, "prefix": prefix}
+    return (
+        {"type": "http", "url": address} if found and kind in ("http", "https") else {"type": "local", "path": address}
+    )
 
 
 def _problem(fault: Any, source: str, lines: Mapping[tuple[str | int, ...], int]) -> Problem:
@@ -579,6 +675,10 @@ def _message(fault: Any, location: Sequence[str | int]) -> str:
     kind = fault["type"]
     if kind == "missing":
         return "is missing"
+    if kind == "extra_forbidden" and tuple(location) in _LEFT:
+        return _LEFT[tuple(location)]
+    if tuple(location) == ("risk_tolerance",) and isinstance(fault["input"], (int, float)):
+        return "one number decides nothing: give deploy_threshold and warn_threshold below it"
     if kind == "extra_forbidden":
         name = str(location[-1])
         here = ".".join(str(part) for part in location[:-1] if isinstance(part, str))
@@ -593,7 +693,7 @@ def _message(fault: Any, location: Sequence[str | int]) -> str:
     if kind == "union_tag_invalid":
         known_types = "known are local, http and s3"
         if location[0] != "doc_sources":
-            known_types = "known is onnx, and a chat model has no type"
+            known_types = "known are onnx and rules; a chat model has no type"
         return f"type {fault['ctx']['tag']!r} is not known; {known_types}"
     if kind == "union_tag_not_found":
         return "needs a type: local, http or s3"
@@ -601,6 +701,13 @@ def _message(fault: Any, location: Sequence[str | int]) -> str:
         return str(fault["ctx"]["error"])
     message = str(fault["msg"])
     return message[:1].lower() + message[1:]
+
+
+#: What is said of a field that could not be put where the file has it.
+_LEFT: Final[Mapping[tuple[str | int, ...], str]] = {
+    ("thresholds",): "takes deploy and warn, unless risk_tolerance says the same",
+    ("num_prompts",): "says what evaluation.num_prompts says: give one of them",
+}
 
 
 def _places_of(name: str) -> list[str]:

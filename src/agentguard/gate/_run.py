@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 import secrets
+import sysconfig
 import time
+import traceback
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -24,8 +27,9 @@ from pydantic import TypeAdapter, ValidationError
 
 from agentguard._version import installed_version
 from agentguard.errors import AgentGuardError, ConfigurationError, GateError
-from agentguard.gate._config import EntailmentConfig, GateConfig, JudgeConfig, LabelRisks, RiskTolerance
+from agentguard.gate._config import EntailmentConfig, GateConfig, JudgeConfig, LabelRisks, RiskTolerance, RulesConfig
 from agentguard.gate._kept import KeptAnswers
+from agentguard.gate._plain import Agent, as_stage, is_agent, name_of
 from agentguard.gate._types import (
     CONTRADICTED,
     DISAGREED,
@@ -52,6 +56,7 @@ from agentguard.gate._types import (
 from agentguard.gate.documents._quarantine import Quarantine
 from agentguard.gate.evidence import open_evidence
 from agentguard.gate.evidence._index import Embeddings, EvidenceIndex, embedder_name, reciprocal_rank
+from agentguard.gate.models._bedrock import with_bedrock
 from agentguard.gate.records import open_records
 from agentguard.gate.records._base import Event, RunRecords, RunSummary, has_ended, this_process
 
@@ -393,6 +398,7 @@ class Services(NamedTuple):
         records: Audit trail and history.
         prompts: Given sets of them; None if the judge is to write them all.
         kept: Answers to single requests, which a resumed run does not ask for again; None keeps none.
+        first_line: Says who judges, and of rules that nobody asked for, why they do.
     """
 
     target: Target
@@ -402,6 +408,7 @@ class Services(NamedTuple):
     records: RunRecords
     prompts: tuple[PromptSet, ...] | None = None
     kept: KeptAnswers | None = None
+    first_line: str = ""
 
 
 class Library(NamedTuple):
@@ -425,6 +432,7 @@ def open_library(
     Raises:
         ConfigurationError, StoreError: As ``open_services``.
     """
+    config, _ = with_bedrock(config)
     vectors = embeddings or _embeddings(config)
     if evidence is not None:
         yield Library(vectors, evidence)
@@ -448,6 +456,9 @@ def open_services(
 ) -> Iterator[Services]:
     """Open what a configuration names, and close it in the end; what is given in its place stays open.
 
+    Where ``judge`` is left out and the model under test is one of Bedrock's, Claude judges and Titan makes the vectors,
+    if there are credentials.
+
     Args:
         config: The gate's configuration.
         target: The model under test in place of the configured one: a ``Target``, or a function from prompt to answer.
@@ -461,13 +472,16 @@ def open_services(
         StoreError: If evidence or records cannot be read.
     """
     with ExitStack() as stack:
+        config, line = with_bedrock(config)
         vectors, searched = stack.enter_context(open_library(config, embeddings=embeddings, evidence=evidence))
         recorded = records or open_records(config)
         if records is None:
             stack.callback(recorded.close)
         kept = KeptAnswers()
         tested, prompts = _target(config, target, kept)
-        yield Services(tested, judge or _judge(config, searched, kept), vectors, searched, recorded, prompts, kept)
+        line = line if judge is None else f"judged by {judge.name}"
+        judge = judge or _judge(config, searched, kept)
+        yield Services(tested, judge, vectors, searched, recorded, prompts, kept, line)
 
 
 def _target(
@@ -494,11 +508,8 @@ def _target(
 
 
 def _judge(config: GateConfig, evidence: EvidenceIndex, kept: KeptAnswers) -> Judge:
-    if config.judge is None:
-        from agentguard.gate.rules import RuleJudge
-
-        return RuleJudge(evidence)
-    judges = [_model_judge(each, config, evidence, kept) for each in (config.judge, *config.verifiers)]
+    named = (config.judge or RulesConfig(), *config.verifiers)
+    judges = [_named_judge(each, config, evidence, kept) for each in named]
     if len(judges) == 1:
         return judges[0]
     from agentguard.gate.models._panel import Panel
@@ -506,12 +517,16 @@ def _judge(config: GateConfig, evidence: EvidenceIndex, kept: KeptAnswers) -> Ju
     return Panel(judges)
 
 
-def _model_judge(
-    named: JudgeConfig | EntailmentConfig, config: GateConfig, evidence: EvidenceIndex, kept: KeptAnswers
+def _named_judge(
+    named: JudgeConfig | EntailmentConfig | RulesConfig, config: GateConfig, evidence: EvidenceIndex, kept: KeptAnswers
 ) -> Judge:
+    if not isinstance(named, JudgeConfig):
+        from agentguard.gate.rules import RuleJudge
+
+    if isinstance(named, RulesConfig):
+        return RuleJudge(evidence)
     if isinstance(named, EntailmentConfig):
         from agentguard.gate.models._entailment import EntailmentJudge, EntailmentModel
-        from agentguard.gate.rules import RuleJudge
 
         return EntailmentJudge(EntailmentModel(config.resolve(named.model)), named.name, RuleJudge(evidence))
     from agentguard.gate.models._judge import ModelJudge
@@ -536,6 +551,9 @@ def _embeddings(config: GateConfig) -> Embeddings:
 
 Stage = Callable[[GateState, Services], None]
 """Reads keys of the state, asks the services, writes keys of its own. Its ``__name__`` is its name in the records."""
+
+AnyStage = Stage | Agent
+"""A stage, or an agent: a function of the state alone, which it is given as a dictionary."""
 
 #: How many more passages than asked for each search gives, so that what both find can rise.
 SEARCHED: Final = 4
@@ -733,6 +751,9 @@ class Recorder:
             raise GateError(f"run {run_id} is still running, as process {running}")
         if run.summary.config_digest != config.digest:
             raise GateError(f"run {run_id} began with another configuration; begin a new run")
+        judge = services.judge.name
+        if run.summary.judge != judge:
+            raise GateError(f"run {run_id} was begun with {run.summary.judge} as judge, not {judge}; begin a new run")
         evidence = run.summary.evidence_digest
         if evidence and evidence != services.evidence.digest():
             raise GateError(f"the documents have changed since run {run_id} searched them; begin a new run")
@@ -855,7 +876,7 @@ def evaluate(
     *,
     resume: str | None = None,
     reuse: str | None = None,
-    stages: Sequence[Stage] = STAGES,
+    stages: Sequence[AnyStage] = STAGES,
     on_stage: OnStage | None = None,
 ) -> GateRun:
     """Run the gate once. Every run leaves its record, however it ends.
@@ -867,7 +888,8 @@ def evaluate(
         reuse: An earlier run whose answers are taken over where the very same was asked of the same model: the same
             prompt, the same answer to be split, the same claim with the same passages. What has changed is asked anew.
             A function as the model under test counts as the same model.
-        stages: In place of the six; a stage of one's own writes keys of its own.
+        stages: In place of the six; a stage of one's own writes keys of its own. A function of one argument is given
+            the state as a dictionary, with the keys of ``agentguard.gate.workflow``, and what it adds is written.
         on_stage: Called with the name of each stage before it begins, and the run so far.
 
     Raises:
@@ -879,9 +901,11 @@ def evaluate(
     else:
         recorder = Recorder.resumed(config, services, resume)
     stage_name = ""
+    view: dict[str, Any] = {}
     try:
-        for stage in stages:
-            stage_name = stage.__name__
+        for given in stages:
+            stage_name = name_of(given)
+            stage = as_stage(cast(Agent, given), view) if is_agent(given) else cast(Stage, given)
             if stage_name in recorder.done:
                 continue
             if on_stage is not None:
@@ -891,11 +915,28 @@ def evaluate(
             recorder.stage(stage_name, recorder.state.written[before:])
         return recorder.finished()
     except Exception as error:
-        # What a foreign exception says may quote documents and answers: its class tells enough, and it is chained.
-        message = str(error) if isinstance(error, AgentGuardError) else f"{type(error).__name__} was raised"
+        message = str(error) if isinstance(error, AgentGuardError) else _raised(error)
         run_id = recorder.run.run_id
         recorder.ended("failed", str(GateError(message, stage_name)))
         raise GateError(f"{message} ({resuming(run_id)})", stage_name, run_id) from error
     except BaseException as error:
         recorder.ended("interrupted", f"{stage_name}: {type(error).__name__}")
         raise
+
+
+_LIBRARIES: Final = tuple(
+    f"{folder}{os.sep}"
+    for folder in (Path(__file__).parents[1], *(sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")))
+)
+
+
+def _raised(error: Exception) -> str:
+    """The class of a foreign exception, and the line of the user's code, or else of a library's, that led to it.
+
+    What it says itself may quote documents and answers; a line of code quotes neither.
+    """
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if not frame.filename.startswith(_LIBRARIES)]
+    last = (own or frames)[-1]
+    code = f": {last.line[:120]}" if last.line else ""
+    return f"{type(error).__name__} was raised by {last.name} ({Path(last.filename).name}, line {last.lineno}{code})"

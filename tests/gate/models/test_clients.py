@@ -105,37 +105,77 @@ def test_a_refused_request_is_sent_once(
     model_server.answer = lambda system, user: model_server.fault(status)
     config = model_config()
 
-    assert re.match(rf"{re.escape(config.name)} did not answer prompt p7: \w+ \(status {status}", failure(config))
+    assert re.match(
+        rf"{re.escape(config.name)} did not answer prompt p7 in 1 request: \w+ \(status {status}", failure(config)
+    )
     assert len(model_server.requests) == 1
 
 
 @pytest.fixture
-def unwaited(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The clients' pauses between attempts take no time."""
-    monkeypatch.setattr(time, "sleep", lambda seconds: None)
+def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The pauses between requests, which take no time."""
+    taken: list[float] = []
+    monkeypatch.setattr(time, "sleep", taken.append)
+    return taken
 
 
-@pytest.mark.usefixtures("unwaited")
-def test_a_request_is_sent_again_where_the_configuration_asks_for_it(model_config: Config, model_server: Any) -> None:
+def test_a_request_is_sent_again_where_the_configuration_asks_for_it(
+    model_config: Config, model_server: Any, pauses: list[float]
+) -> None:
     answers = iter([model_server.fault(500), "Two years."])
     model_server.answer = lambda system, user: next(answers)
 
     assert target(model_config(max_retries=1)).respond(PROMPTS[:1]) == ["Two years."]
     assert len(model_server.requests) == 2
+    assert pauses == [1.0]
 
 
-@pytest.mark.usefixtures("unwaited")
-def test_retries_come_to_an_end(model_config: Config, model_server: Any) -> None:
-    model_server.answer = lambda system, user: model_server.fault(500)
+def test_retries_come_to_an_end_after_pauses_that_grow(
+    model_config: Config, model_server: Any, pauses: list[float]
+) -> None:
+    model_server.answer = lambda system, user: model_server.fault(429)
 
-    assert "status 500" in failure(model_config(max_retries=1))
-    assert len(model_server.requests) == 2
+    assert re.search(r"did not answer prompt p7 in 7 requests: \w+ \(status 429", failure(model_config(max_retries=6)))
+    assert len(model_server.requests) == 7
+    assert pauses == [1.0, 2.0, 4.0, 8.0, 16.0, 16.0]
+
+
+@pytest.mark.parametrize(("wished", "pause"), [(7, 7.0), (86_400, 60.0)])
+def test_a_server_is_given_the_pause_that_it_asks_for(
+    model_config: Config, model_server: Any, provider: str, pauses: list[float], wished: int, pause: float
+) -> None:
+    answers = iter([model_server.fault(503, retry_after=wished), "Two years."])
+    model_server.answer = lambda system, user: next(answers)
+
+    assert target(model_config(max_retries=1)).respond(PROMPTS[:1]) == ["Two years."]
+    assert pauses == [1.0 if provider == "ollama" else pause]  # ollama's client keeps no headers
+
+
+@pytest.mark.parametrize("status", [400, 403, 404])
+def test_a_request_that_is_refused_for_good_is_not_sent_again(
+    model_config: Config, model_server: Any, status: int, pauses: list[float]
+) -> None:
+    model_server.answer = lambda system, user: model_server.fault(status)
+
+    assert "did not answer prompt p7 in 1 request: " in failure(model_config(max_retries=5))
+    assert len(model_server.requests) == 1
+    assert pauses == []
+
+
+def test_an_answer_that_does_not_come_is_asked_for_again(
+    model_config: Config, model_server: Any, pauses: list[float]
+) -> None:
+    model_server.answer = lambda system, user: model_server.fault(hang=True)
+
+    said = failure(model_config(timeout_seconds=0.2, max_retries=2))
+    assert re.search(r"p7 in 3 requests: \w*Timeout\w*: ", said)
+    assert len(model_server.requests) == 3
 
 
 def test_a_server_that_never_answers_is_not_waited_for(model_config: Config, model_server: Any) -> None:
     model_server.answer = lambda system, user: model_server.fault(hang=True)
 
-    assert re.search(r"p7: \w*Timeout\w*: ", failure(model_config(timeout_seconds=0.2)))
+    assert re.search(r"p7 in 1 request: \w*Timeout\w*: ", failure(model_config(timeout_seconds=0.2)))
     assert len(model_server.requests) == 1
 
 
@@ -153,7 +193,7 @@ def test_an_answer_in_another_protocol_fails_without_being_quoted(
     model_server.answer = lambda system, user: model_server.fault(body=body)
     said = failure(model_config())
 
-    assert said.startswith(f"{model_config().name} did not answer prompt p7: ")
+    assert said.startswith(f"{model_config().name} did not answer prompt p7 in 1 request: ")
     assert "secret" not in said
     assert len(model_server.requests) == 1
 
@@ -185,7 +225,9 @@ def test_the_first_prompt_without_an_answer_is_named(model_config: Config, model
     broken = {"question 3", "question 6"}
     model_server.answer = lambda system, user: model_server.fault(500) if user in broken else user
 
-    with pytest.raises(GateError, match=r"did not answer prompt p3: .*; 1 more of the requests sent together with it"):
+    with pytest.raises(
+        GateError, match=r"did not answer prompt p3 in 1 request: .*; 1 more of the requests sent together with it"
+    ):
         target(model_config()).respond(PROMPTS)
 
 

@@ -160,7 +160,7 @@ def test_claims_that_cannot_be_read_are_split_by_rules(judge: ModelJudge, model_
 def test_a_failed_request_for_a_verdict_ends_the_run(judge: ModelJudge, model_server: Any) -> None:
     model_server.answer = lambda system, user: model_server.fault(500)
 
-    with pytest.raises(GateError, match=r"the judge did not answer claim p2\.c1: .*status 500"):
+    with pytest.raises(GateError, match=r"the judge did not answer claim p2\.c1 in 1 request: .*status 500"):
         judge.verify([Case(Claim("p1.c1", "p1", "Alone."), ()), case(2, "Asked.")])
 
 

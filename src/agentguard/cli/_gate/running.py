@@ -106,6 +106,7 @@ def ingest(config: ConfigOption = CONFIG_NAME, root: RootOption = None, as_json:
     What cannot be read is told, and what was indexed of it stays.
     """
     configured = load_config(config)
+    _report_notes(configured)
     with open_library(configured) as library:
         report = _ingest(configured, library, root, hidden=as_json)
     if not as_json:
@@ -168,6 +169,8 @@ def run(
     """
     configured = load_config(config)
     with open_services(configured) as services:
+        console(stderr=True).print(show(services.first_line, limit=2_000), soft_wrap=True)
+        _report_notes(configured)
         mark_interrupted(services.records)
         if resume == LATEST:
             unfinished = last_unfinished(services.records, configured.use_case)
@@ -194,6 +197,12 @@ def run(
         _report_run(console(), done, since)
     fails = done.decision == "block" or (done.decision == "warn" and fail_on is FailOn.warn)
     raise typer.Exit(Exit.FLAG if fails else Exit.ACCEPT)
+
+
+def _report_notes(config: GateConfig) -> None:
+    """Print a line for each field of the configuration that stands elsewhere than it is read."""
+    for note in config.notes:
+        console(stderr=True).print(show(f"configuration: {note}", limit=2_000), soft_wrap=True)
 
 
 def _ingest(config: GateConfig, services: IngestServices, root: list[str] | None, *, hidden: bool) -> IngestReport:

@@ -141,6 +141,11 @@ def _inner_hits(limit: int) -> dict[str, Any]:
     return {"size": limit, "sort": [{"_score": "desc"}, {"chunks.id": "asc"}]}
 
 
+def has_documents_alone(client: Elasticsearch, index: str) -> bool:
+    """Whether the entries of an index are no documents with chunks, but the published document's: a text, a vector."""
+    return not client.field_caps(index=index, fields=["chunks.text"]).body["fields"]
+
+
 # --- The index ---
 
 PAGE: Final = 1_000  # documents that are listed at once
@@ -196,6 +201,11 @@ class ElasticsearchEvidence:
         return f"<ElasticsearchEvidence {self._index!r}, {self._connection.where}>"
 
     def documents(self) -> Mapping[str, str]:
+        if self._connection.ask(lambda client: has_documents_alone(client, self._index), missing=lambda: False):
+            raise ConfigurationError(
+                f"the index {self._index!r} has entries as index_doc of agentguard.gate.workflow writes them: name "
+                "another index in elasticsearch.index, and ingest the documents into that"
+            )
         return {row.uri: row.digest for row in self._rows()}
 
     def replace(self, document: Document, chunks: Sequence[Chunk], vectors: Sequence[Vector]) -> None:

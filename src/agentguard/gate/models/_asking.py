@@ -23,6 +23,9 @@ _TELLING = frozenset(
     """APIConnectionError ConnectionError HTTPClientError JSONDecodeError NoCredentialsError PartialCredentialsError
     TimeoutError TransportError""".split()
 )
+_CONNECTIONS = frozenset("APIConnectionError ConnectionError HTTPClientError TimeoutError TransportError".split())
+_PASSING = frozenset({408, 409, 425, 429})
+LONGEST_WISH = 60.0
 _SECRET_NAME = re.compile("KEY|SECRET|TOKEN|PASSWORD|CREDENTIAL", re.IGNORECASE)
 
 
@@ -68,6 +71,25 @@ def _of_server(error: BaseException) -> tuple[int | None, str, str]:
     # ollama keeps its server's message as ``error``.
     message = _text(body.get("message")) or _text(getattr(error, "error", None))
     return status, _code(getattr(error, "code", None)), message
+
+
+def may_pass(error: BaseException) -> bool:
+    """Whether the same request may be answered later: the server was busy or broken, or could not be reached."""
+    status = _of_server(error)[0]
+    if status is None:
+        return any(kind.__name__ in _CONNECTIONS for kind in type(error).__mro__)
+    return status in _PASSING or status >= 500
+
+
+def wished_pause(error: BaseException) -> float:
+    """Seconds that the server asks to wait, at most a minute; 0 where it says nothing."""
+    response = getattr(error, "response", None)
+    if isinstance(response, Mapping):  # botocore
+        headers = _mapping(response.get("ResponseMetadata")).get("HTTPHeaders")
+    else:
+        headers = getattr(response, "headers", None)
+    said = _text(_mapping(headers).get("retry-after"))
+    return min(float(said), LONGEST_WISH) if re.fullmatch(r"[0-9]{1,9}", said) else 0.0
 
 
 def _of_connection(error: BaseException) -> str:
@@ -130,6 +152,18 @@ class ChatModel(Protocol):
 
     def batch(self, inputs: list[Any], config: Any = None, *, return_exceptions: bool = False) -> list[Any]:
         """Answers or exceptions, in the order of the inputs."""
+
+
+class Unanswered(Exception):
+    """A request that failed as often as it was sent, raised from the last failure.
+
+    Attributes:
+        requests: How often it was sent.
+    """
+
+    def __init__(self, requests: int) -> None:
+        super().__init__(requests)
+        self.requests = requests
 
 
 class Question(NamedTuple):
@@ -198,14 +232,14 @@ def ask_all(
         except AgentGuardError:  # the records do not take it
             raise
         except Exception as error:  # of a model that does not keep to return_exceptions
-            raise GateError(f"{name} did not answer {_told(part)}: {_why(error, part[0])}") from None
+            raise GateError(_unanswered(name, _told(part), error, part[0])) from None
         if came != len(part):
             raise GateError(f"{name} gave {came} answers to {len(part)} requests: its batch call is broken")
         if failures:
             first, others = min(failures), len(failures) - 1
             more = f"; {others} more of the requests sent together with it failed too" if others else ""
-            why = _why(failures[first], part[first])
-            raise GateError(f"{name} did not answer {part[first].subject}: {why}{more}")
+            why = _unanswered(name, part[first].subject, failures[first], part[first])
+            raise GateError(f"{why}{more}")
     return [answers[number] for number in range(len(questions))]
 
 
@@ -257,5 +291,9 @@ def _told(part: Sequence[Question]) -> str:
     return part[0].subject if len(part) == 1 else f"{part[0].subject} or one of {len(part) - 1} sent together with it"
 
 
-def _why(error: BaseException, question: Question) -> str:
-    return describe_failure(error, (question.user, question.system))
+def _unanswered(name: str, subject: str, error: BaseException, question: Question) -> str:
+    times = ""
+    if isinstance(error, Unanswered) and error.__cause__ is not None:
+        times = f" in {error.requests} request{'s' if error.requests != 1 else ''}"
+        error = error.__cause__
+    return f"{name} did not answer {subject}{times}: {describe_failure(error, (question.user, question.system))}"

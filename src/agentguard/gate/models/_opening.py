@@ -7,6 +7,7 @@ environment, where each provider's client looks for them.
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from math import isfinite
@@ -18,7 +19,15 @@ from agentguard.content._text import encodable
 from agentguard.errors import ConfigurationError, GateError
 from agentguard.gate._config import EmbeddingsConfig, ModelConfig, provider_key
 from agentguard.gate.evidence._index import Embeddings
-from agentguard.gate.models._asking import ChatModel, check_concurrency, describe_failure, presentable
+from agentguard.gate.models._asking import (
+    ChatModel,
+    Unanswered,
+    check_concurrency,
+    describe_failure,
+    may_pass,
+    presentable,
+    wished_pause,
+)
 
 PORTION = 32
 
@@ -86,6 +95,7 @@ class ModelEmbeddings:
 # --- Opening ---
 
 EMBEDDING_TIMEOUT_SECONDS = 60.0
+LONGEST_PAUSE = 16.0
 EXTRAS: Final = frozenset({"bedrock", "ollama", "openai"})
 
 _HINTS: Final = {
@@ -130,13 +140,13 @@ def open_chat_model(
             own = {**config.options, "client_kwargs": client}
             model = init_chat_model(config.model_id, **settings, num_predict=config.max_tokens, **own)
             # The client streams even where a whole answer is asked for; bound to False, it asks for one object.
-            return _retried(model.bind(stream=False), config.max_retries)
+            return _counted(model.bind(stream=False), config.max_retries)
         settings["max_tokens"] = config.max_tokens
         if provider == "bedrock":
-            settings["config"] = _botocore(config.timeout_seconds, config.max_retries, max_concurrency)
+            settings["config"] = _botocore(config.timeout_seconds, max_concurrency)
         else:
-            settings.update(timeout=config.timeout_seconds, max_retries=config.max_retries)
-        return cast(ChatModel, init_chat_model(config.model_id, **settings, **config.options))
+            settings.update(timeout=config.timeout_seconds, max_retries=0)
+        return _counted(init_chat_model(config.model_id, **settings, **config.options), config.max_retries)
 
     return _opened(opened, provider, where)
 
@@ -161,7 +171,7 @@ def open_embeddings(config: EmbeddingsConfig, *, max_concurrency: int = 8) -> Em
         from langchain.embeddings import init_embeddings
 
         if provider == "bedrock":
-            settings["config"] = _botocore(EMBEDDING_TIMEOUT_SECONDS, 0, max_concurrency)
+            settings["config"] = _botocore(EMBEDDING_TIMEOUT_SECONDS, max_concurrency)
         elif provider == "ollama":
             settings["client_kwargs"] = {"timeout": EMBEDDING_TIMEOUT_SECONDS}
         elif provider == "openai":
@@ -173,26 +183,38 @@ def open_embeddings(config: EmbeddingsConfig, *, max_concurrency: int = 8) -> Em
     return ModelEmbeddings(model, config.name, max_concurrency)
 
 
-def _botocore(timeout_seconds: float, max_retries: int, max_concurrency: int) -> Any:
+def _botocore(timeout_seconds: float, max_concurrency: int) -> Any:
     from botocore.config import Config
 
     return Config(
         connect_timeout=timeout_seconds,
         read_timeout=timeout_seconds,
         # Of all numbers of attempts that botocore reads, this one counts the first.
-        retries={"total_max_attempts": max_retries + 1, "mode": "standard"},
+        retries={"total_max_attempts": 1, "mode": "standard"},
         max_pool_connections=max(10, max_concurrency),
     )
 
 
-def _retried(model: Any, max_retries: int) -> ChatModel:
-    """For clients that have no retries of their own."""
-    if not max_retries:
-        return cast(ChatModel, model)
+def _counted(model: Any, max_retries: int) -> ChatModel:
+    """Send a request again where it failed and may pass, in place of the client, and count.
+
+    Raises, when it is asked, ``Unanswered`` from the last failure.
+    """
     from langchain_core.runnables import RunnableLambda
 
-    # What is asked of a model with retries as it completes goes past its retries.
-    return cast(ChatModel, RunnableLambda(model.with_retry(stop_after_attempt=max_retries + 1).invoke))
+    def ask(messages: Any) -> Any:
+        number = 0
+        while True:
+            number += 1
+            try:
+                return model.invoke(messages)
+            except Exception as error:  # each provider's client fails in its own way
+                if number > max_retries or not may_pass(error):
+                    raise Unanswered(number) from error
+                pause = wished_pause(error) or min(LONGEST_PAUSE, 2.0 ** (number - 1))
+            time.sleep(pause)
+
+    return cast(ChatModel, RunnableLambda(ask))
 
 
 def _opened(opener: Callable[[], T], provider: str, where: str) -> T:
