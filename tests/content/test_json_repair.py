@@ -26,41 +26,42 @@ def test_two_halves_of_a_surrogate_pair_that_mending_brings_together_are_one_cha
     assert found.value == {"a": "x\U0003df82"} == json.loads(found.text)
 
 
-# The published steps, each alone: the fault, the value that was meant, the edit.
+# Beyond the published steps: the fault, the value that was meant, the edit, and its place.
 @over(
     ("broken", "value", "edit", "place"),
     [
-        ('{"a": 1} // note', {"a": 1}, "remove a comment", "// note"),
-        ('{"a": 1, // note\n "b": 2}', {"a": 1, "b": 2}, "remove a comment", "// note"),
-        ('{"a": 1, /* note */ "b": 2}', {"a": 1, "b": 2}, "remove a comment", "/* note */"),
-        ('{"a": [1, 2,]}', {"a": [1, 2]}, "remove a trailing comma", ","),
-        ('{"a": 1,}', {"a": 1}, "remove a trailing comma", ","),
-        ("{a: 1}", {"a": 1}, "quote a key", "a"),
-        ("{'a': 1}", {"a": 1}, "replace single quotes", "'a'"),
-        ('{"a": "x\ny"}', {"a": "x\ny"}, "escape a control character", "\n"),
-        ('{"a": [1, 2', {"a": [1, 2]}, "close a bracket", ""),
         ('{"a": "x', {"a": "x"}, "close a string", ""),
         ('{"a": 1 "b": 2}', {"a": 1, "b": 2}, "add a comma", ""),
-        ('{"a": True}', {"a": True}, "mend a value", "True"),
+        ('{"a": True, "b": None}', {"a": True, "b": None}, "repair a value", "True"),
         ('Here: {"a": 1}', {"a": 1}, "remove text around", "Here"),
         ('```json\n{"a": 1}\n```', {"a": 1}, "remove text around", "```json"),
+        ("{'a': 1} That is all.", {"a": 1}, "remove text around", "That"),
+        ("[,1,,2]", [1, 2], "remove a comma", ","),
+        # The text was cut in a value.
+        ('{"limit": 100', {"limit": 100}, "complete a value", "100"),
+        ('{"rows": [1, 2, -34', {"rows": [1, 2, -34]}, "complete a value", "-34"),
+        ('{"price": 19.', {"price": 19.0}, "complete a value", "19."),
+        ('{"price": 1.5e-', {"price": 1.5}, "complete a value", "1.5e-"),
+        ('{"ok": tru', {"ok": True}, "complete a value", "tru"),
+        ('{"ok": F', {"ok": False}, "complete a value", "F"),
+        ("[nul", [None], "complete a value", "nul"),
+        # The library is left to guess, and numbers and names are what they were.
+        ("{a:1,e:2,c:hello world}", {"a": 1, "e": 2, "c": "hello world"}, "repair a value", "hello"),
+        ("{a:-1,b:2.50,c:1e3,d:true,f:null,g:x}", {"a": -1, "b": 2.5, "c": 1000.0, "d": True, "f": None, "g": "x"},
+         "repair a value", "x"),
+        ("{a:9007199254740993,b:x}", {"a": 9007199254740993, "b": "x"}, "quote a key", "a"),
+        ('{"a": [1}', {"a": [1]}, "repair a bracket", "}"),
+        ("{a:007,b:+1}", {"a": 7, "b": 1}, "repair a value", "007"),
+        ('{"ok": true", "n": 1}', {"ok": "true", "n": 1}, "change a type", "true"),
+        ("{'a': 'it's', b:1,c:2}", {"a": "it's", "b": 1, "c": 2}, "replace single quotes", "'it'"),
     ],
-)
+)  # fmt: skip
 def test_each_repair_is_made_and_reported_with_its_place(broken, value, edit, place):
     repaired = repair(broken)
-    assert repaired.value == value
+    assert repr(repaired.value) == repr(value)
     assert json.loads(repaired.text) == value
     assert (edit, place) in [(found.kind, broken[found.start : found.end]) for found in repaired.edits]
     assert repaired.label == "repaired"
-
-
-@over(
-    "content",
-    ["https://example.org/{id}?q=[1]", "a /* b */ c // d", "{'x': 1,}", 'it\'s, "said" she', "# 1, 2,]", "a: b", "`x`"],
-)
-def test_strings_keep_their_slashes_braces_and_quotes(content):
-    broken = json.dumps({"first": content, "second": 1})[:-1] + ",}"  # a trailing comma beside it
-    assert repair(broken).value == {"first": content, "second": 1}
 
 
 def test_a_printed_literal_with_bare_quotes_is_one_string():
@@ -82,7 +83,7 @@ def test_the_score_counts_kinds_of_edits_in_sixths():
     assert repair("nothing").score == 1
 
 
-@over("text", ["", "  ", "no JSON here", "[" * 100_000, '{"a":' * 50_000])
+@over("text", ["", "  ", "no JSON here", "[" * 100_000, '{"a":' * 50_000, '{"```json{```'])
 def test_where_nothing_can_be_made_of_it_the_text_comes_back(text):
     repaired = repair(text)
     assert (repaired.value, repaired.text, repaired.valid, repaired.label) == (None, text, False, "failed")
@@ -102,9 +103,9 @@ def test_what_json_cannot_say_is_never_in_the_text(text):
 
 
 def test_a_text_beyond_the_limit_is_not_given_to_the_library():
-    assert not repair("{a: 1}", max_characters=5).valid
-    assert repair("{a: 1}", max_characters=6).valid
-    assert repair('{"a": 1}', max_characters=1).valid
+    assert not repair("{a: b}", max_characters=5).valid
+    assert repair("{a: b}", max_characters=6).valid
+    assert repair("{a: 1}", max_characters=1).valid
 
 
 @given(st.text() | st.lists(st.sampled_from([*"{}[]:,'\"\\/*#\n a1", "//", "null"])).map("".join))

@@ -54,7 +54,7 @@ def test_nothing_is_said_before_there_are_enough_calls() -> None:
     result, _ = judged(*[USUAL] * 4, USUAL._replace(latency_ms=9000.0))
 
     assert (result.score, result.health) == (None, "unknown")
-    assert [found.detail for found in result.results[:3]] == ["4 of 5 calls"] * 3
+    assert [found.details for found in result.results[:3]] == [{"reason": "4 of 5 calls"}] * 3
 
 
 def test_how_many_are_enough_is_a_setting() -> None:
@@ -155,8 +155,8 @@ def test_a_failed_call_is_unstable_and_moves_no_average() -> None:
     result, after = judged(*[USUAL] * 5, LLMCall("m", error="TimeoutError", latency_ms=9.0, text="x"))
 
     assert (result.score, result.health) == (1.0, "unstable")
-    assert [(found.metric, found.detail) for found in result.findings] == [
-        ("availability", "the call ended with TimeoutError")
+    assert [(found.metric, found.details) for found in result.findings] == [
+        ("availability", {"ended with": "TimeoutError"})
     ]
     assert after == before._replace(calls=6, errors=1)
 
@@ -193,7 +193,7 @@ def test_broken_json_weighs_in_the_score() -> None:
 
 def test_the_cosine_method_is_a_setting() -> None:
     result, _ = judged(*[USUAL] * 5, USUAL, settings=Settings(method="cosine"))
-    assert "cosine" in next(found.detail for found in result.results if found.metric == "fingerprint")
+    assert next(found.details["method"] for found in result.results if found.metric == "fingerprint") == "cosine"
 
 
 ANY = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5)

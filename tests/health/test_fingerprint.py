@@ -1,4 +1,4 @@
-"""The fingerprint engine: both documents' figures and distances, with values worked out by hand."""
+"""The fingerprint engine: figures of texts and distances, with values worked out by hand."""
 
 from __future__ import annotations
 
@@ -51,25 +51,6 @@ def test_words_are_the_same_in_capitals() -> None:
 
 def test_an_empty_text_is_all_zeros() -> None:
     assert fingerprint_of("") == Fingerprint(0, 0, 0, 0, 0, 0, 0)
-
-
-@over(
-    ("now", "distance", "status"),
-    [
-        (USUAL, 0.0, "ok"),
-        (USUAL._replace(tokens=50.0, sentence_length=10.0), 0.25, "ok"),  # 0.3 · 0.5 + 0.2 · 0.5
-        (USUAL._replace(tokens=200.0), 0.3, "warn"),  # 0.3 · 1, on the limit
-        (USUAL._replace(tokens=40.0, sentences=2.0), 0.36, "warn"),  # 0.3 · 0.6 + 0.3 · 0.6
-        (USUAL._replace(tokens=300.0), 0.6, "error"),  # 0.3 · 2, on the limit
-        (Fingerprint(0, 0, 0, 0, 0, 0, 0), 1.0, "error"),  # 0.3 + 0.3 + 0.2 + 0.2
-        (USUAL._replace(tokens=300.0, sentences=15.0), 1.2, "error"),  # 0.3 · 2 + 0.3 · 2
-        (USUAL._replace(word_length=90.0, diversity=0.0, punctuation=90.0), 0.0, "ok"),  # not of this document
-    ],
-)
-def test_the_weighted_method(now: Fingerprint, distance: float, status: str) -> None:
-    assert weighted_distance(now, USUAL) == pytest.approx(distance)
-    found = check_fingerprint(now, USUAL)
-    assert (found.metric, found.status, found.value) == ("fingerprint", status, pytest.approx(min(1.0, distance)))
 
 
 def test_small_usual_figures_divide_by_one() -> None:

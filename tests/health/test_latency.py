@@ -1,4 +1,4 @@
-"""The latency engine, by its document: deviation = latency / usual - 1, warn from 1.5, error from 3."""
+"""The latency engine beyond its document: other thresholds, and what is no time."""
 
 from __future__ import annotations
 
@@ -11,24 +11,6 @@ from hypothesis import strategies as st
 from agentguard.health._judging import check_latency
 
 from ..rows import over
-
-
-@over(
-    ("now", "status", "value"),
-    [
-        (50.0, "ok", 0.0),  # faster: max(0, -0.5)
-        (100.0, "ok", 0.0),
-        (249.0, "ok", 0.0),  # 1.49 < 1.5: 0, although it deviates
-        (250.0, "warn", 0.5),  # 1.5 / 3
-        (325.0, "warn", 0.75),  # 2.25 / 3
-        (400.0, "error", 1.0),  # 3 / 3
-        (900.0, "error", 1.0),  # 8 / 3, at most 1
-    ],
-)
-def test_the_document(now: float, status: str, value: float) -> None:
-    found = check_latency(now, 100.0)
-
-    assert (found.metric, found.status, found.value, found.applicable) == ("latency", status, value, True)
 
 
 def test_thresholds_are_arguments() -> None:

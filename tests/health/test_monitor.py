@@ -43,7 +43,8 @@ def test_models_have_baselines_of_their_own() -> None:
 
 
 def test_settings_reach_the_engines() -> None:
-    monitor = taught(LLMMonitor(min_samples=2, alpha=0.5, latency=(0.1, 0.2), weights={"latency": 1.0}), times=2)
+    only_latency = {"token_rate": 0.0, "fingerprint": 0.0}
+    monitor = taught(LLMMonitor(min_samples=2, alpha=0.5, latency=(0.1, 0.2), weights=only_latency), times=2)
 
     assert monitor.record(USUAL._replace(latency_ms=115.0)).score == pytest.approx(0.75)  # 0.15 / 0.2
     assert monitor.baseline("m").latency_ms == pytest.approx(107.5)
@@ -56,6 +57,10 @@ def test_settings_reach_the_engines() -> None:
         ({"alpha": 1.5}, "alpha must be above 0"),
         ({"min_samples": 0}, "min_samples must be a whole number from 1"),
         ({"adapt_after": True}, "adapt_after must be"),
+        ({"adapt_after": -1}, "adapt_after must be a whole number from 0"),
+        ({"limits": (0.5, 0.2, 0.7)}, "limits must be three scores"),
+        ({"limits": (0.2, 0.5)}, "limits must be three scores"),
+        ({"engines": [7]}, r"an engine must be a function \(call, baseline\) -> EngineResult, not a int"),
         ({"max_models": 0}, "max_models must be"),
         ({"method": "euclid"}, "method must be 'weighted' or 'cosine'"),
         ({"latency": (3.0, 1.5)}, "latency must be two thresholds"),

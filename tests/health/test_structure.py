@@ -64,7 +64,7 @@ def test_what_is_no_json_is_not_broken_either(text: str) -> None:
 
 def test_list_items_and_code_blocks_are_counted() -> None:
     found = structure_of(
-        "- one\n* two\n  \u2022 three\n-not one\n1. first\n2) second\n3.no\n\n```python\nx = 1\n```\n\n```\nopen"
+        "- one\n* two\n\u2022 three\n-not one\n1. first\n2) second\n3.no\n\n```python\nx = 1\n```\n\n```\nopen"
     )
 
     assert (found.bullets, found.numbered, found.list_items, found.code_blocks) == (3, 2, 5, 2)
@@ -85,22 +85,24 @@ def test_what_is_in_order_has_no_weight(text: str, expects: Structured | None) -
 
 
 @pytest.mark.parametrize(
-    ("text", "expects", "detail"),
+    ("text", "expects", "how"),
     [
-        ("Mild.", "json", "json was expected, and is absent"),
-        ('{"a": ', "json", "json was expected, and is broken"),
-        ("- one", "list", "list was expected, and is absent"),
-        ("x = 1", "code", "code was expected, and is absent"),
+        ("Mild.", "json", "absent"),
+        ('{"a": ', "json", "broken"),
+        ("- one", "list", "absent"),
+        ("x = 1", "code", "absent"),
     ],
 )
-def test_an_expected_form_that_is_absent_is_in_error(text: str, expects: Structured, detail: str) -> None:
+def test_an_expected_form_that_is_absent_is_in_error(text: str, expects: Structured, how: str) -> None:
     found = check_structure(structure_of(text), expects)
 
-    assert (found.applicable, found.value, found.status, found.detail) == (True, 1.0, "error", detail)
+    assert (found.applicable, found.value, found.status) == (True, 1.0, "error")
+    assert (found.details["expected"], found.details["found"]) == (expects, how)
 
 
 def test_broken_json_that_nobody_asked_for_warns() -> None:
-    assert check_structure(structure_of('{"a": '))[1:4] == (0.5, "warn", True)
+    found = check_structure(structure_of('{"a": '))
+    assert (found.value, found.status, found.applicable) == (0.5, "warn", True)
     assert check_structure(structure_of('{"a": '), broken=0.25).value == 0.25
 
 

@@ -1,4 +1,4 @@
-"""JSON mended: the value that a broken text most likely meant, and every edit that this took."""
+"""JSON repaired: the value that a broken text most likely meant, with its types, and every edit that this took."""
 
 from __future__ import annotations
 
@@ -17,15 +17,18 @@ TOKEN = re.compile(
     r"""(?P<comment>//[^\n]*|\#[^\n]*|/\*(?:(?!\*/).)*(?:\*/|\Z))
     |(?P<fence>```\w*)
     |(?P<string>"(?:[^"\\]|\\.)*(?:(?P<ended>")|\\?\Z))
-    |(?P<single>'(?:[^'\\]|\\.)*(?:'|\\?\Z))
+    |(?P<single>'(?:[^'\\]|\\.)*(?:(?P<closed>')|\\?\Z))
     |(?P<open>[{[])|(?P<close>[}\]])|(?P<comma>,)|(?P<colon>:)
-    |(?P<word>[^\s{}\[\],:"][^\s{}\[\],:"]*)""",
+    |(?P<word>[^\s{}\[\],:"](?:(?!//|/\*)[^\s{}\[\],:"])*)""",
     re.VERBOSE | re.DOTALL,
 )
-LONGEST_NUMBER = 400  # characters of a number that is compared by its value
 LITERAL = re.compile(r"(?:true|false|null|-?(?:0|[1-9]\d{0,400})(?:\.\d{1,400})?(?:[eE][+-]?\d{1,9})?)\Z")
-COLON = re.compile(r"\s*:")
+SCALAR = re.compile(r"(?i:true|false|null|none)\Z|-?\d")
+NAMES = {"true": "true", "false": "false", "null": "null", "none": "null"}
+CUT_NUMBER = re.compile(r"-?\d+(?:\.|(?:\.\d+)?[eE][+-]?)\Z")
 CONTROL = re.compile(r"[\x00-\x1f]+")
+PLAIN_END = re.compile(r'"[^{}\[\],:"\\\n]+\Z')
+ESCAPED_OR_QUOTE = re.compile(r'\\.|"', re.DOTALL)
 PAIR = {"{": "}", "[": "]"}
 # A string that holds a Python literal, bare: it begins with brackets and a single quote, and ends where, brackets
 # aside, the text ends or JSON goes on. Any string else ends at its next quote.
@@ -34,55 +37,139 @@ STRING_PART = re.compile(r'(?:[^"\\]|\\.)*', re.DOTALL)
 GOES_ON = re.compile(r'[}\]\s]*(?:\Z|,\s*(?:"|[\[{]\s*["\[{\d]))')
 
 
-def json_faults(text: str) -> Iterator[Finding]:
-    r"""List the faults of a text as JSON, in order; text outside the brackets counts once a run.
+class Fault(NamedTuple):
+    """A place at which a text is no JSON, and the edit that it needs.
 
-    >>> [(fault.kind, fault.start) for fault in json_faults("{a: 'it', // no\n}")]
-    [('quote a key', 1), ('replace single quotes', 4), ('remove a comment', 10), ('remove a trailing comma', 8)]
+    Attributes:
+        start: where it begins.
+        end: where it ends.
+        new: the text for its place; None where that would be a guess.
+        kind: the name of the edit; "" for one that is part of another.
+        detail: why it is needed.
+    """
+
+    start: int
+    end: int
+    new: str | None
+    kind: str = ""
+    detail: str = ""
+
+
+def json_faults(text: str) -> Iterator[Fault]:
+    r"""List the faults of a text as JSON, a trailing comma after what follows it; text outside counts once a run.
+
+    A lenient parser reads control characters in strings: they are listed with themselves as the new text.
+
+    >>> [(fault.kind, fault.start, fault.new) for fault in json_faults("{a: 'it',}")]
+    [('quote a key', 1, '"a"'), ('replace single quotes', 4, '"it"'), ('remove a trailing comma', 8, '')]
     """
     stack: list[str] = []
-    before, comma = "", 0  # what came last (comments aside), and where the last comma stands
+    # What may come: "begin", the first bracket; a "key"; a "colon"; a "value" of a key, or an "item" of an array;
+    # a "comma", or a closing bracket; "end", nothing.
+    state, trailing, outside, is_bare = "begin", -1, False, False
     for match in TOKEN.finditer(text):
         kind, (start, end) = str(match.lastgroup), match.span()
         if kind == "comment" or (kind == "fence" and stack):
-            yield Finding("remove a comment", "JSON has no comments", start, end)
+            new = None if match.group()[0] == "#" else " "  # where a comment of that kind ends is often not plain
+            yield Fault(start, end, new, "remove a comment", "JSON has no comments")
             continue
         if not stack and kind != "open":
-            if before != "outside":
-                yield Finding("remove text around", "this stands outside the JSON", start, end)
-            before = "outside"
+            new = "" if state == "begin" or kind in ("word", "fence") else None  # else JSON may go on
+            yield Fault(start, end, new, "" if outside else "remove text around", "this stands outside the JSON")
+            outside = True
             continue
-        if kind in ("string", "single", "word", "open") and before in ("string", "single", "word", "close"):
-            yield Finding("add a comma", "two values stand side by side", start, start)
-        if kind == "open":
-            stack.append(PAIR[match.group()])
-        elif kind == "close":
-            if before == "comma":
-                yield Finding("remove a trailing comma", "nothing follows this comma", comma, comma + 1)
+        outside = False
+        next_part = "key" if stack and stack[-1] == "}" else "item"
+        if kind == "close":
+            if trailing >= 0:
+                yield Fault(trailing, trailing + 1, "", "remove a trailing comma", "nothing follows this comma")
+            if state in ("colon", "value"):
+                yield Fault(start, end, None)
             if stack.pop() != match.group():
-                yield Finding("mend a bracket", "another bracket was open here", start, end)
+                yield Fault(start, end, None, "repair a bracket", "another bracket was open here")
+            state = "comma" if stack else "end"
         elif kind == "comma":
-            comma = start
+            if state in ("key", "item"):
+                yield Fault(start, end, "", "remove a comma", "nothing stands before this comma")
+                continue
+            if state != "comma":
+                yield Fault(start, end, None)
+            state, trailing = next_part, start
+            continue
+        elif kind == "colon":
+            if state != "colon":
+                yield Fault(start, end, None)
+            state = "value"
         else:
-            yield from _value_faults(text, kind, match, in_object=stack[-1] == "}")
-        before = "outside" if kind == "close" and not stack else kind
+            if state == "comma":
+                # A bare word rather is within a string that has quotes.
+                new = None if kind == "word" and not SCALAR.match(match.group()) else ", "
+                yield Fault(start, start, new, "add a comma", "two values stand side by side")
+                state = next_part
+            elif state == "colon":
+                new = None if is_bare else ": "  # behind a key without quotes it rather is one text
+                yield Fault(start, start, new, "add a colon", "a key and its value stand side by side")
+            elif state == "end" or (state == "key" and kind == "open"):
+                yield Fault(start, end, None)
+            if kind == "open":
+                stack.append(PAIR[match.group()])
+                state = "key" if match.group() == "{" else "item"
+            else:
+                yield from _faults_within(text, match, is_key=state == "key")
+                state, is_bare = "colon" if state == "key" else "comma", kind == "word"
+        trailing = -1
+    if state in ("begin", "colon", "value"):
+        yield Fault(len(text), len(text), None)
+    if trailing >= 0:
+        yield Fault(trailing, trailing + 1, "", "remove a trailing comma", "nothing follows this comma")
     if stack:
-        yield Finding("close a bracket", f"{len(stack)} left open at the end", len(text), len(text))
+        closing = "".join(reversed(stack))
+        yield Fault(len(text), len(text), closing, "close a bracket", f"{len(stack)} left open at the end")
 
 
-def _value_faults(text: str, kind: str, match: re.Match[str], *, in_object: bool) -> Iterator[Finding]:
-    start, end = match.span()
-    if kind == "single":
-        yield Finding("replace single quotes", "JSON's quotes are double", start, end)
-    if kind in ("string", "single"):
-        yield from _line_breaks(text, start, end)
-    if kind == "string" and match.group("ended") is None:
-        yield Finding("close a string", "its last quote is missing", end, end)
+def _faults_within(text: str, match: re.Match[str], *, is_key: bool) -> Iterator[Fault]:
+    """List the faults of a string, a number or a name."""
+    kind, (start, end), token = match.lastgroup, match.span(), match.group()
     if kind == "word":
-        if in_object and COLON.match(text, end):
-            yield Finding("quote a key", "keys stand in quotes", start, end)
-        elif not LITERAL.match(match.group()):
-            yield Finding("mend a value", "neither a number, nor true, false or null", start, end)
+        if is_key:
+            yield Fault(start, end, json.dumps(token, ensure_ascii=False), "quote a key", "keys stand in quotes")
+        else:
+            yield from _faults_of_scalar(start, end, token, at_end=end == len(text))
+        return
+    if kind == "single":
+        new = _double_quoted(token) if match.group("closed") else None
+        yield Fault(start, end, new, "replace single quotes", "JSON's quotes are double")
+    for control in CONTROL.finditer(text, start, end):
+        yield Fault(*control.span(), control.group(), ESCAPE_LINE_BREAK, "a string holds these escaped")
+    if kind == "string" and not match.group("ended"):
+        new = '"' if PLAIN_END.match(token) else None
+        yield Fault(end, end, new, "close a string", "its last quote is missing")
+
+
+def _faults_of_scalar(start: int, end: int, word: str, *, at_end: bool) -> Iterator[Fault]:
+    """List the faults of a bare word that stands for a value; one that ends with the text may have been cut."""
+    lower = word.lower()
+    whole = NAMES.get(lower)
+    if LITERAL.match(word):
+        if at_end and word not in NAMES:
+            yield Fault(start, end, word, "complete a value", "the text ends in this number, which may go on")
+    elif at_end and whole is None and (found := [name for name in NAMES if name.startswith(lower)]):
+        yield Fault(start, end, NAMES[found[0]], "complete a value", "the text ends in this word")
+    elif at_end and CUT_NUMBER.match(word):
+        yield Fault(start, end, word + "0", "complete a value", "the text ends in this number, which may go on")
+    else:
+        new = whole or (word if SCALAR.match(word) else None)
+        yield Fault(start, end, new, "repair a value", "neither a number, nor true, false or null")
+
+
+def _double_quoted(token: str) -> str:
+    r"""Write a string in single quotes as one in double quotes.
+
+    >>> print(_double_quoted(r"'it\'s so'"))
+    "it's so"
+    """
+    as_json = {"\\'": "'", '"': r"\""}
+    return f'"{ESCAPED_OR_QUOTE.sub(lambda found: as_json.get(found.group(), found.group()), token[1:-1])}"'
 
 
 def inner_quotes(text: str) -> list[int]:
@@ -105,12 +192,6 @@ def inner_quotes(text: str) -> list[int]:
                 break
             inner.append(position - 1)
     return inner
-
-
-def _line_breaks(text: str, start: int, end: int) -> Iterator[Finding]:
-    """List the line breaks and other control characters that stand unescaped in a string."""
-    for match in CONTROL.finditer(text, start, end):
-        yield Finding(ESCAPE_LINE_BREAK, "a string holds these escaped", *match.span())
 
 
 # --- A string that limits how often a parser looks into it ---
@@ -170,12 +251,13 @@ class MeteredText(str):
             raise Exhausted
 
 
-# --- What the library would lose: quotes that are not JSON's, colons and commas that are missing ---
+# --- What the library would lose: quotes that are not JSON's, numbers before a key without quotes ---
 
-# A string in JSON's quotes or in single ones, which are passed over; else one in typographic quotes or backticks, the
-# group being what it says. An apostrophe within a word ends none.
+# A comment, or a string in JSON's quotes or in single ones, which are passed over; else one in typographic quotes or
+# backticks, the group being what it says. An apostrophe within a word ends none.
 QUOTED = re.compile(
-    r"""\"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|```
+    r"""//[^\n]*|/\*(?:(?!\*/).)*(?:\*/|\Z)|\"(?:[^"\\]|\\.)*(?:"|\\?\Z)|```
+    |(?<!\w)'(?:[^'\\]|\\.)*(?:'|\\?\Z)
     |[\u201c\u201d\u201e\u00ab](?P<double>[^\u201c\u201d\u00bb]*)[\u201c\u201d\u00bb]
     |[\u2018\u2019\u201a](?P<single>(?:[^\u2018\u2019]|\u2019(?=\w))*)[\u2018\u2019]
     |`(?P<backtick>[^`]*)`""",
@@ -183,7 +265,6 @@ QUOTED = re.compile(
 )
 OPEN = re.compile(r"[{\[]")
 BARE_QUOTE = re.compile(r'(?<!\\)"')
-SCALAR = re.compile(r"(?i:true|false|null|none)\Z|-?\d")
 
 
 def _json_quotes(text: str) -> list[tuple[int, int, str]]:
@@ -197,82 +278,41 @@ def _json_quotes(text: str) -> list[tuple[int, int, str]]:
     return changes
 
 
-def _separators(text: str) -> list[tuple[int, int, str]]:
-    """The changes that put in missing colons and commas and take out doubled commas.
-
-    Empty where it is not plain which value is whose: brackets that do not match, a key without a value, text that is no
-    value, a string without an end.
-    """
-    changes: list[tuple[int, int, str]] = []
-    stack: list[str] = []  # closing brackets
-    state = "value"  # what may come: a key, a colon, a value; "comma": a comma or a closing bracket
+def _blanks(text: str) -> Iterator[tuple[int, int, str]]:
+    """List blanks for after commas between a number and a letter: the library reads ``1,b`` as one text."""
+    before = 0  # where the last number ended
     for match in TOKEN.finditer(text):
-        kind, start = match.lastgroup, match.start()
-        if kind in ("comment", "fence") or (not stack and kind != "open"):
-            continue
-        in_object = bool(stack) and stack[-1] == "}"
-        if kind == "close":
-            if stack.pop() != match.group() or state == "colon":
-                return []
-            state = "comma"
-        elif kind == "comma":
-            if state == "key":  # the second of two
-                changes.append((start, match.end(), ""))
-            elif state != "comma":
-                return []
-            state = "key" if in_object else "value"
-        elif kind == "colon":
-            if state != "colon":
-                return []
-            state = "value"
-        elif (kind == "string" and not match.group("ended")) or (
-            kind == "word" and state != "key" and not SCALAR.match(match.group())
-        ):
-            return []
-        else:
-            if state == "comma" and stack:
-                changes.append((start, start, ", "))
-                state = "key" if in_object else "value"
-            if state == "key":
-                if kind == "open":
-                    return []
-                state = "colon"
-                continue
-            if state == "colon":
-                changes.append((start, start, ": "))
-            state = "comma"
-            if kind == "open":
-                stack.append(PAIR[match.group()])
-                state = "key" if match.group() == "{" else "value"
-    return [] if state == "colon" else changes
+        if match.lastgroup == "comma" and match.start() == before and text[match.end() : match.end() + 1].isalpha():
+            yield match.end(), match.end(), " "
+        before = match.end() if match.lastgroup == "word" and SCALAR.match(match.group()) else 0
 
 
 # --- What a repair has lost ---
 
 SEARCHED = 20_000_000  # characters of the value in which strings are looked for as parts of others: some 10 ms
+LONGEST_NUMBER = 4000  # characters of a number that is compared by its value; Python reads no longer integer
 LOST = "lose a value"
 
 
 def _lost(text: str, value: Any) -> Iterator[Finding]:
     """List the scalars of a broken text that its repaired value does not hold, not even as part of a string."""
-    kept: set[Any] = set()
+    scalars: set[str | float] = set()  # true, false and null by name: for Python true is 1
     strings: list[str] = []
+    keys: set[str] = set()
     pending = [value]
     while pending:
         item = pending.pop()
         if isinstance(item, dict):
             pending += item.values()
-            strings += map(str, item)
+            keys.update(map(str, item))
         elif isinstance(item, list):
             pending += item
         elif isinstance(item, str):
             strings.append(item)
         else:
-            kept.add(repr(item).lower())
-            if not isinstance(item, bool):  # for Python true is 1
-                kept.add(item)
-    kept.update(strings)
-    together = "\0".join(strings)
+            scalars.add(item if type(item) in (int, float) else json.dumps(item))
+    texts = set(strings)
+    together = "\0".join((*keys, *strings))
     left = SEARCHED // (len(together) + 1) + 1
     # From the first bracket to the last closing one, or to the end where one is left open: where brackets do not match,
     # what is within them is a guess.
@@ -284,8 +324,16 @@ def _lost(text: str, value: Any) -> Iterator[Finding]:
         within = within or kind == "open"
         if kind not in ("string", "single", "word") or not within or 0 <= last < match.start():
             continue
-        words = _plain(token) if kind != "word" else token
-        if words in kept or (kind == "word" and (_literal(token) in kept or not any(map(str.isalnum, token)))):
+        words = token if kind == "word" else _plain(token)
+        if kind == "word":
+            scalar = _value_of(token, cut=match.end() == len(text))
+            if scalar in scalars or not any(map(str.isalnum, token)):
+                continue
+        if words in keys:
+            continue
+        if words in texts:
+            if kind == "word" and LITERAL.match(token):
+                yield Finding("change a type", "this is a text in the result", *match.span())
             continue
         left -= 1
         if left < 0 or words.strip() not in together:
@@ -295,19 +343,25 @@ def _lost(text: str, value: Any) -> Iterator[Finding]:
 def _plain(token: str) -> str:
     """Read a string token: its words without the quotes, its escapes undone."""
     quote = token[0]
-    inner = token[1:-1] if len(token) > 1 and token[-1] == quote else token[1:]
+    whole = token if len(token) > 1 and token[-1] == quote else token + quote
     try:
-        return str(json.loads(f'"{inner}"', strict=False))
+        return str(json.loads(_double_quoted(whole) if quote == "'" else whole, strict=False))
     except ValueError:
-        return inner
+        return whole[1:-1]
 
 
-def _literal(word: str) -> Any:
-    """The value of a bare word: a number, or the name of true, false or null as Python writes it, in lower case."""
+def _value_of(word: str, *, cut: bool) -> str | float:
+    """Read a bare word as a number, or as the name of true, false or null, which it may be the beginning of if cut."""
     word = word.rstrip(";")
-    named = {"null": "none", "undefined": "none"}.get(word.lower(), word.lower())
-    if named in ("true", "false", "none"):
-        return named
+    for name, named in NAMES.items():
+        if word and (name.startswith(word.lower()) if cut else name == word.lower()):
+            return named
+    if cut and CUT_NUMBER.match(word):
+        word += "0"
+    try:
+        return int(word) if len(word) < LONGEST_NUMBER else word
+    except ValueError:
+        pass
     try:
         return float(word) if len(word) < LONGEST_NUMBER else word
     except ValueError:
@@ -355,21 +409,22 @@ class Repair(NamedTuple):
 
 
 def repair(text: str, *, max_characters: int = 200_000) -> Repair:
-    """Read a text as JSON, and mend it where that fails.
+    """Read a text as JSON, and repair it where that fails.
 
-    Comments, trailing commas, bare keys, single quotes, raw line breaks, inner quotes, text around and missing brackets
-    are mended; a string keeps its slashes, braces and quotes. The result is a guess: it is JSON, and its meaning is not
-    verified. Control characters and inner quotes in strings are escaped first; for all else stands the json-repair
-    library.
+    The published steps: comments and trailing commas are removed, keys without quotes are quoted, single quotes are
+    replaced, raw line breaks escaped, brackets closed. Beyond them: text around, other quotes, missing commas and
+    colons, Python's names of true, false and null, values that were cut. A string keeps its slashes, braces and quotes,
+    a number stays a number. Where that is not enough the json-repair library guesses. The result is JSON, and its
+    meaning is not verified.
 
     Args:
         text: the text, in which one JSON value stands.
         max_characters: longest text that the library is asked about; it gives up early on texts made to keep it busy.
 
-    >>> mended = repair("{name: 'Ada', 'tags': [1, 2,], // as of today")
-    >>> mended.value, mended.label
+    >>> repaired = repair("{name: 'Ada', 'tags': [1, 2,], // as of today")
+    >>> repaired.value, repaired.label
     ({'name': 'Ada', 'tags': [1, 2]}, 'repaired')
-    >>> [edit.kind for edit in mended.edits][:3]
+    >>> [edit.kind for edit in repaired.edits][:3]
     ['quote a key', 'replace single quotes', 'replace single quotes']
     >>> repair('{"url": "https://x.org/{id}"}').edits
     ()
@@ -383,11 +438,11 @@ def repair(text: str, *, max_characters: int = 200_000) -> Repair:
         prepared = _prepared(text)
         repaired = _completed(text, prepared)
         if repaired is None and len(text) <= max_characters:
-            repaired = _mended(text, prepared)
+            repaired = _guessed(text, prepared)
     if repaired is not None:
         return repaired
     reason = "no JSON found" if len(text) <= max_characters else f"longer than {max_characters} characters"
-    return Repair(None, text, (Finding("failed", f"not mended: {reason}", 0, len(text)),), False)
+    return Repair(None, text, (Finding("failed", f"not repaired: {reason}", 0, len(text)),), False)
 
 
 def _no_constant(name: str) -> NoReturn:
@@ -408,16 +463,16 @@ def _escaped(text: str) -> Repair | None:
         except (ValueError, RecursionError):
             continue
         bare = (Finding(ESCAPE_QUOTE, "a quote within a string", index, index + 1) for index in quotes)
-        edits = islice(bare if quotes else json_faults(text), EDITS)
-        return _written(value, tuple(edits))
+        faults = (Finding(fault.kind, fault.detail, fault.start, fault.end) for fault in json_faults(text))
+        return _written(value, tuple(islice(bare if quotes else faults, EDITS)))
     return None
 
 
 class _Prepared(NamedTuple):
-    """A broken text with its quotes, colons and commas mended.
+    """A broken text, repaired as far as that is no guess.
 
     Attributes:
-        text: the text with all of them.
+        text: the text with all edits, or, where one would be a guess, with JSON's quotes alone.
         quoted: the text with JSON's quotes alone.
         faults: what was broken, at its place in the text as given.
     """
@@ -439,30 +494,25 @@ def _as_given(finding: Finding, quoted: Rewritten) -> Finding:
 
 
 def _prepared(text: str) -> _Prepared:
-    """Mend the quotes, colons and commas of a broken text."""
+    """Repair plain faults of a text."""
     quotes = _json_quotes(text)
     quoted = rewrite(text, quotes)
-    separators = _separators(quoted.text)
-    faults = [
-        Finding("replace quotes", "JSON's quotes are straight and double", start, end) for start, end, _ in quotes
+    faults = sorted(json_faults(quoted.text), key=lambda fault: fault.start)
+    named = [Finding("replace quotes", "JSON's quotes are straight and double", start, end) for start, end, _ in quotes]
+    listed = islice((fault for fault in faults if fault.kind), EDITS)
+    named += (_as_given(Finding(fault.kind, fault.detail, fault.start, fault.end), quoted) for fault in listed)
+    changes = [
+        (fault.start, fault.end, fault.new)
+        for fault in faults
+        if fault.new is not None and fault.kind != ESCAPE_LINE_BREAK
     ]
-    for start, end, new in separators:
-        kind = {": ": "add a colon", ", ": "add a comma"}.get(new, "remove a comma")
-        detail = "a separator is missing here" if new else "nothing stands before this comma"
-        faults.append(_as_given(Finding(kind, detail, start, end), quoted))
-    faults += (
-        _as_given(fault, quoted)
-        for fault in islice(json_faults(quoted.text), EDITS)
-        if not (separators and fault.kind == "add a comma")
-    )
-    faults.sort(key=lambda fault: fault.start)
-    return _Prepared(rewrite(quoted.text, separators).text, quoted, faults)
+    is_plain = all(fault.new is not None for fault in faults)
+    repaired = rewrite(quoted.text, changes if is_plain else _blanks(quoted.text)).text
+    return _Prepared(repaired, quoted, sorted(named, key=lambda finding: finding.start))
 
 
 def _completed(text: str, prepared: _Prepared) -> Repair | None:
-    """Take the quotes, colons and commas that were put in, where that is all the text needs."""
-    if prepared.text == text:
-        return None
+    """Take the text as it was prepared, where that is all it needs."""
     try:
         value = json.loads(prepared.text, strict=False, parse_constant=_no_constant)
     except (ValueError, RecursionError):
@@ -470,18 +520,18 @@ def _completed(text: str, prepared: _Prepared) -> Repair | None:
     return _written(value, prepared.edits(value))
 
 
-def _mended(text: str, prepared: _Prepared) -> Repair | None:
-    """Mend the text with the json-repair library; None where it finds no value in it."""
+def _guessed(text: str, prepared: _Prepared) -> Repair | None:
+    """Repair the text with the json-repair library; None where it finds no value in it."""
     from json_repair import repair_json
 
     try:
         metered = MeteredText(prepared.text, READS + READS_A_CHARACTER * len(prepared.text))
         value = repair_json(metered, return_objects=True, skip_json_loads=True)
-    except (ValueError, RecursionError, Exhausted):
+    except Exception:  # Exhausted, or an error of the library's own, which has assertions that some texts break
         return None
     if value == "":
         return None
-    return _written(value, prepared.edits(value) or (Finding("mend", "not JSON as it stands", 0, len(text)),))
+    return _written(value, prepared.edits(value) or (Finding("repair", "not JSON as it stands", 0, len(text)),))
 
 
 def _written(value: Any, edits: tuple[Finding, ...]) -> Repair | None:

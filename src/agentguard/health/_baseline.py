@@ -10,7 +10,6 @@ change that stays, and longer than an incident that should be reported to its en
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from agentguard.errors import DataError
@@ -45,7 +44,7 @@ class Level(NamedTuple):
             sample: as many finite figures as the ones before it had.
             outlier: it is not to move the average.
             alpha: the weight of a new sample, in (0, 1].
-            adapt_after: the run at which there is a new level.
+            adapt_after: the run at which there is a new level; 0: outliers move the average like any sample.
 
         >>> Level().push((100.0,)).push((200.0,)).usual
         (110.0,)
@@ -54,27 +53,26 @@ class Level(NamedTuple):
         """
         if not self.samples:
             return Level(1, sample)
+        outlier = outlier and adapt_after > 0
         run = self.run + 1 if outlier else max(0, self.run - 1)
         if not run:
-            return Level(self.samples + 1, _mixed(self.usual, sample, alpha))
+            return Level(self.samples + 1, mixed(self.usual, sample, alpha))
         since = self.since + 1
-        recent = _mixed(self.recent, sample, 1.0 / since) if self.since else sample
+        recent = mixed(self.recent, sample, 1.0 / since) if self.since else sample
         if run >= adapt_after:
             return Level(since, recent)
         if outlier:
             return Level(self.samples, self.usual, run, recent, since)
-        return Level(self.samples + 1, _mixed(self.usual, sample, alpha), run, recent, since)
+        return Level(self.samples + 1, mixed(self.usual, sample, alpha), run, recent, since)
 
 
-def _mixed(before: Sample, sample: Sample, weight: float) -> Sample:
+def mixed(before: Sample, sample: Sample, weight: float) -> Sample:
+    """Average figures with new ones, which have a weight in [0, 1]."""
     return tuple((1.0 - weight) * old + weight * new for old, new in zip(before, sample, strict=True))
 
 
 class Levels(NamedTuple):
-    """The baseline of a model: its usual levels, and the counts of its calls and failures.
-
-    ``own`` has the levels of engines that users have brought, by metric.
-    """
+    """The baseline of a model: its usual levels, and the counts of its calls and failures."""
 
     calls: int = 0
     errors: int = 0
@@ -84,7 +82,6 @@ class Levels(NamedTuple):
     words_per_second: Level = Level()
     fingerprint: Level = Level()
     json_share: Level = Level()
-    own: Mapping[str, Level] = MappingProxyType({})
 
 
 def summary(levels: Levels, min_samples: int) -> ModelBaseline:
@@ -115,7 +112,7 @@ def _one(level: Level) -> float | None:
 
 
 VERSION: Final = 1
-_LEVELS: Final = tuple(name for name in Levels._fields if name not in ("calls", "errors", "own"))
+_LEVELS: Final = tuple(name for name in Levels._fields if name not in ("calls", "errors"))
 _WIDTHS: Final = {"fingerprint": len(Fingerprint._fields)}
 
 
@@ -136,8 +133,6 @@ def encode(model: str, levels: Levels) -> dict[str, Any]:
     """
     learned: dict[str, Any] = {"calls": levels.calls, "errors": levels.errors}
     learned |= {name: _written(getattr(levels, name)) for name in _LEVELS}
-    if levels.own:
-        learned["own"] = {metric: _written(level) for metric, level in levels.own.items()}
     return {"version": VERSION, "model": model.encode("utf-8", "backslashreplace").decode(), "learned": learned}
 
 
@@ -160,22 +155,8 @@ def decode(document: Mapping[str, Any]) -> Levels:
     learned = document.get("learned")
     if not isinstance(learned, Mapping):
         raise DataError("what was learned is missing in it")
-    own = learned.get("own", {})
-    if not isinstance(own, Mapping):
-        raise DataError("own is no object of levels in it")
     levels = {name: _level(name, learned.get(name), _WIDTHS.get(name, 1)) for name in _LEVELS}
-    return Levels(
-        calls=_times("calls", learned),
-        errors=_times("errors", learned),
-        own={str(metric): _level(f"own.{metric}", level, _width(level)) for metric, level in own.items()},
-        **levels,
-    )
-
-
-def _width(written: Any) -> int:
-    """How many figures a user's engine measures: as many as there are."""
-    usual = written.get("usual") if isinstance(written, Mapping) else None
-    return len(usual) if isinstance(usual, (list, tuple)) else 1
+    return Levels(calls=_times("calls", learned), errors=_times("errors", learned), **levels)
 
 
 def _level(name: str, written: Any, width: int) -> Level:

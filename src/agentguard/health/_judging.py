@@ -7,14 +7,14 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from math import isfinite, log2, sqrt
+from math import log2, sqrt
 from types import MappingProxyType
-from typing import Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 import orjson
 
 from agentguard.errors import ConfigurationError, DataError
-from agentguard.health._baseline import Level, Levels, Sample
+from agentguard.health._baseline import Level, Levels, Sample, summary
 from agentguard.health._types import (
     EngineResult,
     Fingerprint,
@@ -22,6 +22,7 @@ from agentguard.health._types import (
     HealthEngine,
     HealthResult,
     LLMCall,
+    ModelBaseline,
     Status,
     Structured,
     TokenSource,
@@ -51,8 +52,8 @@ def check_latency(
         error: the deviation from which it is ``error``.
         metric: the result's name; the time to a first token is judged alike.
 
-    >>> check_latency(250.0, 100.0)
-    EngineResult(metric='latency', value=0.5, status='warn', applicable=True, detail='250 ms, usually 100 ms')
+    >>> check_latency(250.0, 100.0)[1:4]
+    (0.5, 'warn', {'latency_ms': 250.0, 'usual_ms': 100.0})
     >>> check_latency(249.0, 100.0).value, check_latency(400.0, 100.0).status
     (0.0, 'error')
     """
@@ -62,15 +63,11 @@ def check_latency(
     if not usual:
         return EngineResult.abstain(metric, "no usual time to compare with")
     deviation = max(0.0, now / usual - 1.0)
-    detail = f"{_shown(now)} ms, usually {_shown(usual)} ms"
+    details = {f"{metric}_ms": now, "usual_ms": usual}
     if deviation < warn:
-        return EngineResult(metric, 0.0, "ok", True, detail)
+        return EngineResult(metric, 0.0, "ok", details)
     value = min(1.0, deviation / error) if error > 0 else 1.0
-    return EngineResult(metric, value, "warn" if deviation < error else "error", True, detail)
-
-
-def _shown(milliseconds: float) -> str:
-    return f"{milliseconds:.0f}" if 100.0 <= milliseconds < 1e9 else f"{milliseconds:.3g}"
+    return EngineResult(metric, value, "warn" if deviation < error else "error", details)
 
 
 # --- Token rate ---
@@ -98,10 +95,10 @@ def check_rate(
         usual: of the calls before it, in the same unit.
         warn: the deficit from which the status is ``warn``.
         error: the deficit from which it is ``error``.
-        unit: of the detail.
+        unit: the name of what was counted.
 
-    >>> check_rate(20.0, 40.0)
-    EngineResult(metric='token_rate', value=0.5, status='warn', applicable=True, detail='20 tokens/s, usually 40')
+    >>> check_rate(20.0, 40.0)[1:4]
+    (0.5, 'warn', {'tokens_per_second': 20.0, 'usual': 40.0})
     """
     now, before = usable(rate), usable(usual)
     if now is None:
@@ -110,7 +107,7 @@ def check_rate(
         return EngineResult.abstain("token_rate", "no usual rate to compare with")
     deficit = max(0.0, 1.0 - now / before)
     status: Status = "ok" if deficit < warn else "warn" if deficit < error else "error"
-    return EngineResult("token_rate", deficit, status, True, f"{now:.3g} {unit}/s, usually {before:.3g}")
+    return EngineResult("token_rate", deficit, status, {f"{unit}_per_second": now, "usual": before})
 
 
 # --- Manner: a response in seven figures ---
@@ -184,6 +181,10 @@ def cosine_distance(now: Fingerprint, usual: Fingerprint) -> float:
 
 
 _DISTANCES: Final = {"weighted": weighted_distance, "cosine": cosine_distance}
+_COMPARED: Final = {
+    "weighted": ("tokens", "sentences", "sentence_length", "entropy"),
+    "cosine": ("sentences", "word_length", "diversity", "punctuation"),
+}
 
 
 def check_fingerprint(
@@ -223,18 +224,17 @@ def check_fingerprint(
         return EngineResult.abstain("fingerprint", "no usual responses to compare with")
     value = distance(now, usual)
     status: Status = "ok" if value < warn else "warn" if value < error else "error"
-    detail = (
-        f"words {now.tokens:.0f}, usually {usual.tokens:.3g}; sentences {now.sentences:.0f}, usually "
-        f"{usual.sentences:.3g}; {method} distance {value:.2f}"
-    )
-    return EngineResult("fingerprint", min(1.0, value), status, True, detail)
+    details: dict[str, Any] = {"method": method, "distance": value}
+    for name in _COMPARED[method]:
+        details |= {name: getattr(now, name), f"usual_{name}": getattr(usual, name)}
+    return EngineResult("fingerprint", min(1.0, value), status, details)
 
 
 # --- Structure: out of order only where a form was asked for, or is broken ---
 
 
-_BULLET: Final = re.compile(r"^[ \t]*[-*•][ \t]+\S", re.MULTILINE)
-_NUMBERED: Final = re.compile(r"^[ \t]*\d{1,9}[.)][ \t]+\S", re.MULTILINE)
+_BULLET: Final = re.compile(r"^[-*•]\s+", re.MULTILINE)
+_NUMBERED: Final = re.compile(r"^\d+[.)]\s+", re.MULTILINE)
 _FENCE: Final = re.compile(r"^[ \t]{0,3}```([^\n`]*)$", re.MULTILINE)
 # How JSON begins, and prose in brackets (a footnote, a placeholder) hardly ever does.
 _JSON_BEGINS: Final = re.compile(r"\s*(?:\{|\[\s*\{|\[)\s*\"")
@@ -313,28 +313,32 @@ def check_structure(
         absent: the value, in error, where that form is not there.
         broken: the value, a warning, of broken JSON that nobody asked for.
 
-    >>> check_structure(structure_of("I cannot do that."), "json")
-    EngineResult(metric='structure', value=1.0, status='error', applicable=True, detail='json was expected, and ...')
-    >>> check_structure(structure_of("Fine."))
-    EngineResult(metric='structure', value=0.0, status='ok', applicable=False, detail='nothing out of order: ...')
+    >>> check_structure(structure_of("I cannot do that."), "json").details
+    {'expected': 'json', 'found': 'absent', 'is_json': False, 'list_count': 0, 'code_block_count': 0}
+    >>> check_structure(structure_of("Fine.")).applicable
+    False
     """
     if structure is None:
         return EngineResult.abstain("structure", "no text was read")
+    parts = {
+        "is_json": structure.is_json,
+        "list_count": structure.list_items,
+        "code_block_count": structure.code_blocks,
+    }
     there = {"json": structure.is_json, "list": structure.list_items >= 2, "code": structure.code_blocks > 0}
     if expects is not None and not there[expects]:
-        how = "is broken" if expects == "json" and structure.broken_json else "is absent"
-        return EngineResult("structure", absent, "error", True, f"{expects} was expected, and {how}")
+        found = "broken" if expects == "json" and structure.broken_json else "absent"
+        return EngineResult("structure", absent, "error", {"expected": expects, "found": found, **parts})
     if structure.broken_json:
-        return EngineResult("structure", broken, "warn", True, "begins as JSON, and cannot be read as such")
-    made_of = (
-        "JSON" if structure.is_json else f"{structure.list_items} list items, {structure.code_blocks} blocks of code"
-    )
-    return EngineResult.abstain("structure", f"nothing out of order: {made_of}")
+        return EngineResult("structure", broken, "warn", {"found": "broken JSON", **parts})
+    return EngineResult.abstain("structure", "nothing out of order", **parts)
 
 
 # --- Score ---
 
 
+Limits: TypeAlias = tuple[float, float, float]
+LIMITS: Final[Limits] = (0.25, 0.50, 0.75)
 WEIGHTS: Final[Mapping[str, float]] = MappingProxyType(
     {"latency": 0.25, "token_rate": 0.25, "fingerprint": 0.30, "structure": 0.20}
 )
@@ -346,8 +350,8 @@ def score_of(results: Iterable[EngineResult], weights: Mapping[str, float] = WEI
     A metric without a weight is reported and not counted, the time to the first token among them unless it is given
     one.
 
-    >>> slow = EngineResult("latency", 0.8, "warn", True, "")
-    >>> round(score_of([slow, EngineResult("fingerprint", 0.25, "ok", True, "")]), 9)
+    >>> slow = EngineResult("latency", 0.8, "warn")
+    >>> round(score_of([slow, EngineResult("fingerprint", 0.25, "ok")]), 9)
     0.5
     """
     weighed = [(result.value, weights.get(result.metric, 0.0)) for result in results if result.applicable]
@@ -357,14 +361,19 @@ def score_of(results: Iterable[EngineResult], weights: Mapping[str, float] = WEI
     return min(1.0, sum(value * weight for value, weight in weighed) / total)
 
 
-def label_of(score: float | None, *, stable: float = 0.25, minor: float = 0.50, degraded: float = 0.75) -> Health:
-    """The name of a score; each limit belongs to the better side.
+def label_of(score: float | None, limits: Limits = LIMITS) -> Health:
+    """Name a score; each limit belongs to the better side.
+
+    Args:
+        score: the score; None where there is none.
+        limits: the highest scores that are ``stable``, ``minor_variation`` and ``degraded``.
 
     >>> label_of(0.25), label_of(0.26), label_of(None)
     ('stable', 'minor_variation', 'unknown')
     """
     if score is None:
         return "unknown"
+    stable, minor, degraded = limits
     if score <= stable:
         return "stable"
     if score <= minor:
@@ -376,6 +385,9 @@ def label_of(score: float | None, *, stable: float = 0.25, minor: float = 0.50, 
 
 
 MOSTLY: Final = 0.95  # the share of responses in JSON from which JSON is expected
+ADAPT_AFTER: Final = 20
+#: The metrics that the package has itself.
+METRICS: Final = frozenset({*WEIGHTS, "first_token", "availability"})
 
 _log = logging.getLogger("agentguard")
 Check = Callable[[Sample | None, Sample | None], EngineResult]
@@ -386,12 +398,13 @@ class Settings(NamedTuple):
 
     alpha: float = 0.1
     min_samples: int = 5
-    adapt_after: int = 20
+    adapt_after: int = ADAPT_AFTER
     method: Method = "weighted"
     latency: tuple[float, float] = (1.5, 3.0)
     token_rate: tuple[float, float] = (0.3, 0.6)
     fingerprint: tuple[float, float] = (0.3, 0.6)
     weights: Mapping[str, float] = WEIGHTS
+    limits: Limits = LIMITS
 
 
 def judge(
@@ -399,29 +412,29 @@ def judge(
 ) -> tuple[HealthResult, Levels]:
     """Judge a call by the calls before it, and learn from it.
 
-    ``engines`` judge it beside the four metrics of this package.
+    ``engines`` judge it beside the four metrics of this package, from its first call on.
 
     A call that ended with an exception is unstable, with a score of 1, and moves no average. The structure is looked
-    at from the first call on; JSON is expected where it was asked for, or where nearly all responses of the last
-    ``adapt_after`` calls and more were JSON.
+    at from the first call on; JSON is expected where it was asked for, or where nearly all responses of the last 20
+    calls (``adapt_after``) and more were JSON.
 
     >>> levels = Levels()
     >>> for _ in range(5):
     ...     result, levels = judge(LLMCall("m", "It is mild.", 100.0), levels, Settings())
     >>> judge(LLMCall("m", "It is mild.", 500.0), levels, Settings())[0].findings[0].detail
-    '500 ms, usually 100 ms'
+    'latency_ms: 500, usual_ms: 100'
     """
     if call.error is not None:
-        failed = EngineResult("availability", 1.0, "error", True, f"the call ended with {call.error}")
+        failed = EngineResult("availability", 1.0, "error", {"ended with": call.error})
         return (
-            HealthResult(call.model, 1.0, label_of(1.0), (failed,)),
+            HealthResult(call.model, 1.0, label_of(1.0, settings.limits), (failed,)),
             levels._replace(calls=levels.calls + 1, errors=levels.errors + 1),
         )
     timed, latency_ms = _step(levels.latency_ms, _sample(call.latency_ms), _latency(settings, "latency"), settings)
     first, first_token_ms = _step(
         levels.first_token_ms, _sample(call.first_token_ms), _latency(settings, "first_token"), settings
     )
-    source, tokens = _counted(call)
+    source, tokens = counted(call)
     rate = rate_of(tokens, call.latency_ms)
     by_provider = source == "provider"
     rated, new_rate = _step(
@@ -435,11 +448,8 @@ def judge(
     formed, json_share = _structure(call, levels.json_share, settings)
 
     streamed = () if usable(call.first_token_ms) is None else (first,)
-    own_results, own_levels = [], dict(levels.own)
-    for engine in engines:
-        result, own_levels[engine.metric] = _own(call, own_levels.get(engine.metric, Level()), engine, settings)
-        own_results.append(result)
-    results = (timed, *streamed, rated, drift, formed, *own_results)
+    baseline = summary(levels, settings.min_samples) if engines else ModelBaseline()
+    results = (timed, *streamed, rated, drift, formed, *(_own(call, baseline, engine) for engine in engines))
     score = score_of(results, settings.weights)
     learned = levels._replace(
         calls=levels.calls + 1,
@@ -447,41 +457,31 @@ def judge(
         first_token_ms=first_token_ms,
         fingerprint=new_fingerprint,
         json_share=json_share,
-        own=own_levels,
     )
     learned = (
         learned._replace(tokens_per_second=new_rate) if by_provider else learned._replace(words_per_second=new_rate)
     )
-    return HealthResult(call.model, score, label_of(score), results, source), learned
+    return HealthResult(call.model, score, label_of(score, settings.limits), results, source), learned
 
 
-def _own(call: LLMCall, level: Level, engine: HealthEngine, settings: Settings) -> tuple[EngineResult, Level]:
+def _own(call: LLMCall, baseline: ModelBaseline, engine: HealthEngine) -> EngineResult:
     """Judge a call by a user's engine. Whatever goes wrong in it is its own, and the other metrics go on."""
-
-    def check(now: Sample | None, usual: Sample | None) -> EngineResult:
-        if now is None:
-            return EngineResult.abstain(engine.metric, "nothing was measured")
-        if usual is None:
-            return EngineResult.abstain(engine.metric, "no usual figures to compare with")
-        result = engine.check(now, usual)
-        if usable(result.value) is None or result.status not in ("ok", "warn", "error"):
-            raise DataError("a result has a value of 0 or more and one of three statuses")
-        return result._replace(metric=engine.metric, value=min(1.0, result.value))
-
     try:
-        measured = engine.measure(call)
-        sample = None if measured is None else tuple(float(figure) for figure in measured)
-        if sample is not None and not (sample and all(map(isfinite, sample))):
-            raise DataError("a measurement is one finite figure or more")
-        if sample is not None and level.samples and len(sample) != len(level.usual):
-            level = Level()  # the engine measures something else than it did when this was kept
-        return _step(level, sample, check, settings)
+        result = engine(call, baseline)
+        value = usable(result.value)
+        if value is None or result.status not in ("ok", "warn", "error") or not isinstance(result.details, Mapping):
+            raise DataError("a result has a value of 0 or more, one of three statuses and details by name")
+        if not isinstance(result.metric, str) or result.metric in METRICS:
+            raise DataError("a result's metric is a name of its own")
+        return result._replace(value=min(1.0, value))
     except Exception as error:
-        _log.error("the engine of %r failed: %s", engine.metric, type(error).__name__)
-        return EngineResult.abstain(engine.metric, f"the engine failed: {type(error).__name__}"), level
+        name = getattr(engine, "__name__", type(engine).__name__)
+        _log.error("the engine %r failed: %s", name, type(error).__name__)
+        return EngineResult.abstain(name, f"the engine failed: {type(error).__name__}")
 
 
-def _counted(call: LLMCall) -> tuple[TokenSource | None, float | None]:
+def counted(call: LLMCall) -> tuple[TokenSource | None, float | None]:
+    """Count the tokens of a response, as the provider did, or its words; None where it has neither."""
     tokens = usable(call.tokens)
     if tokens is not None and (tokens or not call.text):  # some clients say 0 where they do not know
         return "provider", tokens
@@ -539,7 +539,7 @@ def _structure(call: LLMCall, level: Level, settings: Settings) -> tuple[EngineR
     if call.text is None:
         return check_structure(None), level
     structure = structure_of(call.text)
-    usual = level.samples >= settings.adapt_after and level.usual[0] >= MOSTLY
+    usual = level.samples >= (settings.adapt_after or ADAPT_AFTER) and level.usual[0] >= MOSTLY
     expects: Structured | None = call.expects or ("json" if usual else None)
     learned = level.push(
         (float(structure.is_json),),

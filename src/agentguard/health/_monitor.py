@@ -20,7 +20,7 @@ from typing import Any, Final
 from agentguard import _forks as forks
 from agentguard.errors import ConfigurationError, DataError, StoreError
 from agentguard.health._baseline import Levels, decode, encode, name_of, summary
-from agentguard.health._judging import WEIGHTS, Method, Settings, judge
+from agentguard.health._judging import ADAPT_AFTER, LIMITS, WEIGHTS, Method, Settings, judge
 from agentguard.health._measuring import Function, Measurement, Read, Traits, read, seconds, wrapped
 from agentguard.health._types import HealthEngine, HealthResult, LLMCall, ModelBaseline, Structured
 from agentguard.stores import Store
@@ -49,14 +49,15 @@ class LLMMonitor:
             last to save a model's baseline has it. None: in memory only.
         min_samples: calls of a model before its latency, rate and manner are judged.
         alpha: the weight of a new call in the averages, in (0, 1].
-        adapt_after: outliers in a row after which they are the new level.
+        adapt_after: outliers in a row after which they are the new level; 0: every call moves the averages.
         method: of the fingerprints' comparison, ``weighted`` or ``cosine``.
         latency: deviations, as shares of the usual, from which a latency warns and is in error.
         token_rate: deficits, as shares of the usual, likewise.
         fingerprint: distances, likewise.
-        weights: of the metrics in the score; None: the documented ones. ``first_token`` has none there. A metric of
-            ``engines`` that is not in it has its engine's weight.
-        engines: metrics of your own, judged beside these and kept with the baselines.
+        weights: of metrics in the score, beside the documented ones or in their place; 0: reported and not counted.
+            ``first_token`` has none, nor has a metric of ``engines``, unless it is given one here.
+        limits: the highest scores that are ``stable``, ``minor_variation`` and ``degraded``.
+        engines: functions of your own, ``(call, baseline) -> EngineResult``, asked from a model's first call on.
         max_models: the most models that are watched at once; those longest unused go first, into the store.
         on_result: called with every result; what it raises is logged.
         clock: seconds, from any beginning.
@@ -78,24 +79,24 @@ class LLMMonitor:
         *,
         min_samples: int = 5,
         alpha: float = 0.1,
-        adapt_after: int = 20,
+        adapt_after: int = ADAPT_AFTER,
         method: Method = "weighted",
         latency: tuple[float, float] = (1.5, 3.0),
         token_rate: tuple[float, float] = (0.3, 0.6),
         fingerprint: tuple[float, float] = (0.3, 0.6),
         weights: Mapping[str, float] | None = None,
+        limits: tuple[float, float, float] = LIMITS,
         engines: Sequence[HealthEngine] = (),
         max_models: int = 1000,
         on_result: Callable[[HealthResult], None] | None = None,
         clock: Callable[[], float] = seconds,
     ) -> None:
         self._engines = tuple(engines)
-        _check_engines(self._engines)
         self._settings = Settings(
-            alpha, min_samples, adapt_after, method, latency, token_rate, fingerprint,
-            {**{engine.metric: engine.weight for engine in engines}, **(WEIGHTS if weights is None else weights)},
+            alpha, min_samples, adapt_after, method, latency, token_rate, fingerprint, {**WEIGHTS, **(weights or {})},
+            limits,
         )  # fmt: skip
-        _check(self._settings, max_models)
+        _check(self._settings, max_models, self._engines)
         self._store, self._max_models, self._on_result, self._clock = store, max_models, on_result, clock
         self._saving, self._lock = forks.lock(forks.Rank.PERSISTENCE), forks.lock(forks.Rank.REGISTRY)
         self._models: OrderedDict[str, _Watched] = OrderedDict()
@@ -292,34 +293,22 @@ class LLMMonitor:
             _log.error("keeping what was learned of models failed: %s", type(error).__name__)
 
 
-#: The metrics that the monitor has itself.
-_METRICS: Final = frozenset({*WEIGHTS, "first_token", "availability"})
-
-
-def _check_engines(engines: Sequence[HealthEngine]) -> None:
-    """Refuse engines without a name of their own, a usable weight or the two methods."""
-    names: set[str] = set()
-    for engine in engines:
-        name, weight = getattr(engine, "metric", None), getattr(engine, "weight", None)
-        if not isinstance(name, str) or not name or name in _METRICS or name in names:
-            raise ConfigurationError(f"an engine's metric must be a name of its own, not {name!r}")
-        if isinstance(weight, bool) or not isinstance(weight, (int, float)):
-            raise ConfigurationError(f"the weight of the engine {name!r} must be a number of 0 or more, not {weight!r}")
-        if not callable(getattr(engine, "measure", None)) or not callable(getattr(engine, "check", None)):
-            raise ConfigurationError(f"the engine {name!r} must have the methods measure and check")
-        names.add(name)
-
-
-def _check(settings: Settings, max_models: int) -> None:
+def _check(settings: Settings, max_models: int, engines: Sequence[HealthEngine]) -> None:
     """Refuse settings that cannot be used, all of them at once."""
-    problems = []
+    problems = [
+        f"an engine must be a function (call, baseline) -> EngineResult, not a {type(engine).__name__}"
+        for engine in engines
+        if not callable(engine)
+    ]
     if not 0 < settings.alpha <= 1:
         problems.append(f"alpha must be above 0 and at most 1, not {settings.alpha!r}")
-    for name, number in (
-        ("min_samples", settings.min_samples), ("adapt_after", settings.adapt_after), ("max_models", max_models),
-    ):  # fmt: skip
-        if type(number) is not int or number < 1:
-            problems.append(f"{name} must be a whole number from 1 on, not {number!r}")
+    for name, number, least in (
+        ("min_samples", settings.min_samples, 1),
+        ("adapt_after", settings.adapt_after, 0),
+        ("max_models", max_models, 1),
+    ):
+        if type(number) is not int or number < least:
+            problems.append(f"{name} must be a whole number from {least} on, not {number!r}")
     if settings.method not in ("weighted", "cosine"):
         problems.append(f"method must be 'weighted' or 'cosine', not {settings.method!r}")
     for name in ("latency", "token_rate", "fingerprint"):
@@ -328,5 +317,7 @@ def _check(settings: Settings, max_models: int) -> None:
             problems.append(f"{name} must be two thresholds, 0 <= warn <= error, not {pair!r}")
     if any(not 0 <= weight < float("inf") for weight in settings.weights.values()):
         problems.append("weights must be finite and 0 or more")
+    if len(settings.limits) != 3 or not 0 <= settings.limits[0] <= settings.limits[1] <= settings.limits[2]:
+        problems.append(f"limits must be three scores, 0 <= stable <= minor <= degraded, not {settings.limits!r}")
     if problems:
         raise ConfigurationError("the monitor cannot be set up: " + "; ".join(problems))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from math import inf
-from typing import Any, Literal, NamedTuple, Protocol
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 Status = Literal["ok", "warn", "error"]
 Structured = Literal["json", "list", "code"]
@@ -59,62 +61,42 @@ class EngineResult(NamedTuple):
     """The judgement of one engine on one call.
 
     Attributes:
-        metric: ``latency``, ``first_token``, ``token_rate``, ``fingerprint``, ``structure`` or ``availability``.
+        metric: ``latency``, ``first_token``, ``token_rate``, ``fingerprint``, ``structure`` or ``availability``; or the
+            name that an engine of your own gives.
         value: how far out of order, in [0, 1].
         status: ``ok``, ``warn`` or ``error``.
+        details: the figures it rests on, by name; nothing of the response.
         applicable: False where there is nothing to go by (no latency, too few calls). Such a result has no weight.
-        detail: why, in plain words and figures; nothing of the response.
+
+    >>> EngineResult("latency", 0.5, "warn", {"latency_ms": 250.0, "usual_ms": 100.0}).detail
+    'latency_ms: 250, usual_ms: 100'
     """
 
     metric: str
     value: float
     status: Status
-    applicable: bool
-    detail: str
+    details: Mapping[str, Any] = MappingProxyType({})
+    applicable: bool = True
 
     @classmethod
-    def abstain(cls, metric: str, reason: str) -> EngineResult:
+    def abstain(cls, metric: str, reason: str, **details: Any) -> EngineResult:
         """Make a result without weight that says what it lacks.
 
-        >>> EngineResult.abstain("latency", "3 of 5 calls").applicable
-        False
+        >>> EngineResult.abstain("latency", "3 of 5 calls")
+        EngineResult(metric='latency', value=0.0, status='ok', details={'reason': '3 of 5 calls'}, applicable=False)
         """
-        return cls(metric, 0.0, "ok", False, reason)
-
-
-class HealthEngine(Protocol):
-    """An engine of your own: one metric of a call, judged against what is usual for its model.
-
-    The monitor keeps what is usual, as it does for its own metrics: a moving average that outliers do not move, which a
-    store keeps. Until ``min_samples`` calls of the model were measured, what ``check`` says has no weight.
-
-    >>> class Shouting:
-    ...     metric, weight = "capitals", 0.2
-    ...     def measure(self, call: LLMCall) -> tuple[float, ...] | None:
-    ...         return None if not call.text else (sum(map(str.isupper, call.text)) / len(call.text),)
-    ...     def check(self, now: tuple[float, ...], usual: tuple[float, ...]) -> EngineResult:
-    ...         loud = now[0] > 3 * usual[0] + 0.1
-    ...         return EngineResult("capitals", float(loud), "error" if loud else "ok", True, f"{now[0]:.0%} capitals")
-    >>> from agentguard.health import LLMMonitor
-    >>> monitor = LLMMonitor(engines=[Shouting()])
-    >>> results = [monitor.record(LLMCall("m", text)) for text in 5 * ["It is mild."] + ["IT IS MILD."]]
-    >>> [result.detail for result in results[-1].findings if result.metric == "capitals"]
-    ['73% capitals']
-    """
+        return cls(metric, 0.0, "ok", {"reason": reason, **details}, applicable=False)
 
     @property
-    def metric(self) -> str:
-        """The name in results; none that the monitor has itself."""
+    def detail(self) -> str:
+        """The details in one line."""
+        return ", ".join(f"{name}: {_shown(value)}" for name, value in self.details.items())
 
-    @property
-    def weight(self) -> float:
-        """The weight in the score, where the documented ones weigh 0.2 to 0.3. 0: reported and not counted."""
 
-    def measure(self, call: LLMCall) -> tuple[float, ...] | None:
-        """The figures of a call that ended well: finite, as many each time; None where there is nothing to measure."""
-
-    def check(self, now: tuple[float, ...], usual: tuple[float, ...]) -> EngineResult:
-        """Compare figures with the usual ones. What is in ``error`` does not enter the average."""
+def _shown(value: object) -> str:
+    if not isinstance(value, float):
+        return str(value)
+    return f"{value:.0f}" if 100.0 <= value < 1e9 else f"{value:.3g}"
 
 
 class HealthResult(NamedTuple):
@@ -155,15 +137,31 @@ class ModelBaseline(NamedTuple):
         json_share: of the responses that are JSON, in [0, 1], the latest weighing most.
     """
 
-    calls: int
-    errors: int
-    stable: bool
-    latency_ms: float | None
-    first_token_ms: float | None
-    tokens_per_second: float | None
-    words_per_second: float | None
-    fingerprint: Fingerprint | None
-    json_share: float | None
+    calls: int = 0
+    errors: int = 0
+    stable: bool = False
+    latency_ms: float | None = None
+    first_token_ms: float | None = None
+    tokens_per_second: float | None = None
+    words_per_second: float | None = None
+    fingerprint: Fingerprint | None = None
+    json_share: float | None = None
+
+
+#: An engine of your own judges a call by the usual figures of its model, as the engines of this package do.
+HealthEngine: TypeAlias = Callable[[LLMCall, ModelBaseline], EngineResult]
+
+
+class HealthScore(NamedTuple):
+    """The assessment of several engines' results as one.
+
+    Attributes:
+        score: the weighted mean of the applicable values, in [0, 1]; None where none applies.
+        health: its name; ``unknown`` without a score.
+    """
+
+    score: float | None
+    health: Health
 
 
 def usable(value: Any) -> float | None:

@@ -29,17 +29,21 @@ NEED_NOT = re.compile(r"\b(?:do|does)(?: not|n['\u2019]t) (?:need|have) to\b|\bn
 PAIRS = (("required", "optional", REQUIRED, OPTIONAL, False), ("must", "does not need to", MUST, NEED_NOT, True))
 
 
-def contradictions(text: str) -> tuple[Finding, ...]:
+PERSONS = frozenset({"i", "we", "you"})
+
+
+def contradictions(text: str, *, same_subject: bool = True) -> tuple[Finding, ...]:
     """Find where a text asserts one thing of a subject and, elsewhere, its opposite.
 
     "Is required" and "is optional" contradict each other where the subject is the same; "must" and "does not need to"
     where the verb is the same too. The subject is what stands before in the clause; a pronoun, or nothing, stands for
-    the subject of the clause before.
+    the clause before. Where ``same_subject`` is False both phrases anywhere in the text are enough.
 
     >>> [found.detail for found in contradictions("The port is required. For tests, the port is optional.")]
     ['of the same subject: required, and elsewhere optional']
-    >>> contradictions("The port is required. The host is optional.")
-    ()
+    >>> different = "The port is required. The host is optional."
+    >>> len(contradictions(different)), len(contradictions(different, same_subject=False))
+    (0, 1)
     """
     # By pair and side, then by subject: the verbs that were claimed.
     claims: dict[tuple[str, bool], dict[tuple[str, ...], set[str]]] = {}
@@ -47,15 +51,15 @@ def contradictions(text: str) -> tuple[Finding, ...]:
     findings: list[Finding] = []
     for start, end in _clauses(text):
         clause = text[start:end]
-        subject: tuple[str, ...] = ()
+        subject = _subject(clause) or last
         for name, opposite, positive, negative, verb_counts in PAIRS:
             for pattern, affirms in ((positive, True), (negative, False)):
                 match = pattern.search(clause)
                 if match is None:
                     continue
-                subject = _subject(clause[: match.start()]) or last
-                verb = _verb(clause[match.end() :]) if verb_counts else ""
-                if subject and _agree(verb, claims.get((name, not affirms), {}).get(subject, set())):
+                subject = _subject(clause[: match.start()]) or last if same_subject else ()
+                verb = _verb(clause[match.end() :]) if verb_counts and same_subject else ""
+                if _agree(verb, claims.get((name, not affirms), {}).get(subject, set())):
                     detail = f"of the same subject: {name}, and elsewhere {opposite}"
                     findings.append(Finding("contradiction", detail, *trimmed(text, start, end)))
                 claims.setdefault((name, affirms), {}).setdefault(subject, set()).add(verb)
@@ -71,8 +75,10 @@ def _clauses(text: str) -> list[tuple[int, int]]:
 
 
 def _subject(before: str) -> tuple[str, ...]:
-    content = [word for word in words(before) if word.casefold() not in STOPWORDS]
-    return tuple(plural_stripped(word) for word in content)
+    """Read a subject: its words without function words, or whom it speaks of; empty for "it" and the like."""
+    every = words(before)
+    content = [word for word in every if word.casefold() not in STOPWORDS]
+    return tuple(map(plural_stripped, content or [word for word in every if word.casefold() in PERSONS]))
 
 
 def _verb(after: str) -> str:
@@ -129,7 +135,15 @@ class HallucinationRisk(NamedTuple):
     findings: tuple[Finding, ...]
 
 
-def risk(output: str, prompt: str, *, low: float = 0.3, medium: float = 0.6, enough: int = 5) -> HallucinationRisk:
+def risk(
+    output: str,
+    prompt: str,
+    *,
+    low: float = 0.3,
+    medium: float = 0.6,
+    enough: int = 5,
+    same_subject: bool = True,
+) -> HallucinationRisk:
     """Score the risk that an English answer is made up.
 
     Args:
@@ -138,6 +152,7 @@ def risk(output: str, prompt: str, *, low: float = 0.3, medium: float = 0.6, eno
         low: highest score that counts as low.
         medium: highest score that counts as medium.
         enough: so many new names, or so many unmentioned keys, give their signal's full score.
+        same_subject: a contradiction is of one subject; False: its two phrases may stand anywhere in the answer.
 
     >>> answer = "It is certainly in Paris, near Gare du Nord."
     >>> found = risk(answer, "Where is the Hotel Paris?")
@@ -148,7 +163,7 @@ def risk(output: str, prompt: str, *, low: float = 0.3, medium: float = 0.6, eno
     names = new_entities(output, prompt)
     keys = _unmentioned_keys(output, prompt)
     confident = tuple(_overconfident(output))
-    conflicts = contradictions(output)
+    conflicts = contradictions(output, same_subject=same_subject)
     signals = {
         "speculative_facts": min(1.0, len(names) / enough),
         "fabricated_keys": min(1.0, len(keys) / enough),

@@ -39,7 +39,7 @@ PATTERNS = {
     intent: {name: re.compile(pattern, re.IGNORECASE) for name, pattern in patterns.items()}
     for intent, patterns in SOURCES.items()
 }
-LIST_BOOST, CODE_BOOST, MANY_ITEMS = 0.3, 0.4, 3
+LIST_BOOST, CODE_BOOST, MANY_BULLETS = 0.3, 0.4, 3
 SHORT_FACTOR = 0.7
 
 
@@ -70,7 +70,7 @@ class Candidate(NamedTuple):
 def classify(text: str, *, weights: Mapping[str, float] | None = None, short_words: int = 20) -> tuple[Candidate, ...]:
     """Classify an English text: the kinds of answer that it shows signs of, the likeliest first.
 
-    The confidence is the share of a kind's signs that occur, times its weight; 0.3 more for a list of three items or
+    The confidence is the share of a kind's signs that occur, times its weight; 0.3 more for a list of three bullets or
     more, 0.4 more for code in a block; and 0.7 of that for a text below so many words.
 
     Args:
@@ -98,6 +98,6 @@ def _boost(intent: str, text: str, matches: Mapping[str, re.Match[str]]) -> floa
     if intent == "code":
         return CODE_BOOST if "code block" in matches else 0.0
     if intent == "list":
-        items = sum(1 for pattern in PATTERNS["list"].values() for _ in pattern.finditer(text))
-        return LIST_BOOST if items >= MANY_ITEMS else 0.0
+        bullets = sum(1 for _ in PATTERNS["list"]["bullet points"].finditer(text))
+        return LIST_BOOST if bullets >= MANY_BULLETS else 0.0
     return 0.0
