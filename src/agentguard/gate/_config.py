@@ -28,6 +28,7 @@ from pydantic import (
     field_validator,
     model_validator,
 )
+from pydantic.json_schema import SkipJsonSchema
 
 from agentguard._yaml_files import Subject, read_yaml_file
 from agentguard.errors import FileProblems, Problem
@@ -510,7 +511,7 @@ class GateConfig(Section):
     documents: DocumentsConfig = DocumentsConfig()
     chunking: ChunkingConfig = ChunkingConfig()
     folder: Path = Field(default=Path(), exclude=True, repr=False)
-    notes: tuple[str, ...] = Field(default=(), exclude=True, repr=False)
+    notes: SkipJsonSchema[tuple[str, ...]] = Field(default=(), exclude=True, repr=False)
 
     @model_validator(mode="after")
     def _complete(self) -> GateConfig:
