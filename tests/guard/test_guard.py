@@ -97,7 +97,11 @@ def test_an_unknown_rule_is_refused() -> None:
         Guard(ScriptedEngine(), **wrong)
 
 
-@pytest.mark.parametrize("engine", [None, "engine", VerificationEngine, Guard(VerificationEngine())], ids=["none", "text", "class", "guard"])
+@pytest.mark.parametrize(
+    "engine",
+    [None, "engine", VerificationEngine, Guard(VerificationEngine())],
+    ids=["none", "text", "class", "guard"],
+)
 def test_what_cannot_judge_is_no_engine(engine: Any) -> None:
     with pytest.raises(ConfigurationError, match="engine must be a VerificationEngine, or what has its method verify"):
         Guard(engine)

@@ -58,6 +58,7 @@ PART_OF = {
     "src/agentguard/gate/evidence/_elasticsearch": "elasticsearch",
     "src/agentguard/gate/documents/_s3.py": "s3",
     "src/agentguard/gate/models/_entailment.py": "onnx",
+    "src/agentguard/gate/models/_bedrock.py": "bedrock",
     "src/agentguard/gate/models/_opening.py": "bedrock",
     "src/agentguard/gate/records/_elasticsearch": "elasticsearch",
     "src/agentguard/guard/api/": "serve",

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentguard.content.actions import ActionClaim, Call, Tool, check
+from agentguard.content.actions._claims import claims
 from agentguard.content.actions._decided import Seen
 from agentguard.content.actions._holding import _verdict, _weights
 
@@ -204,4 +205,85 @@ def test_a_probability_does_not_hang_on_the_order_of_its_signs(data: st.DataObje
     signs = sorted(_weights().keys() - {"too little", "mental verb", "a result tells of it, of the past"})
     one: Any = data.draw(st.permutations(signs))[:8]
     other: Any = sorted(one)
-    assert _verdict(Seen(one, None, ""), 0.5) == _verdict(Seen(other, None, ""), 0.5)
+    (claim,) = claims("I pushed the branch.")
+    first, second = (_verdict(Seen(each, None, ""), claim, 0.5, frozenset()) for each in (one, other))
+    assert first == second
+
+
+# --- What only mentions a deed, or came out otherwise, supports nothing ---
+
+BASH, WRITE = Tool("Bash", "Run a command."), Tool("Write", "Write a file.")
+
+
+def ran(command: str, printed: str = "", *, failed: bool = False) -> Call:
+    return Call("Bash", {"command": command}, {"stdout": printed, "stderr": "", "interrupted": False}, failed)
+
+
+@over(
+    "command",
+    ["git push --help", "grep -rn 'git push' .", "echo git push", "git log -1", "git commit -m 'push the branch'"],
+)
+def test_a_command_that_mentions_a_push_is_none(command: str) -> None:
+    (claim,) = check("I pushed the branch.", [ran(command, "4f1a push the branch")], [BASH]).claims
+    assert claim.verdict in ("never called", "not checkable")
+    (claim,) = check("I pushed the branch.", [ran(command), ran("git -C app push -q")], [BASH]).claims
+    assert claim.verdict == "supported"
+
+
+def test_a_look_for_help_is_no_push() -> None:
+    (claim,) = check("I pushed the branch.", [ran("git push --help", "GIT-PUSH(1)")], [BASH]).claims
+    assert (claim.verdict, claim.call) == ("never called", None)
+
+
+@over(
+    "printed",
+    ["no tests ran in 0.01s", "12 skipped in 0.10s", "Ran 0 tests in 0.000s\n\nOK", "2 failed, 7 passed in 0.52s"],
+)
+def test_a_run_without_a_passing_test_contradicts_that_tests_pass(printed: str) -> None:
+    narrow = ran("pytest -q tests/test_cart.py", "4 passed in 0.11s")
+    for calls in ([ran("pytest -q", printed)], [narrow, ran("pytest -q", printed)]):
+        (claim,) = check("All tests pass.", calls, [BASH]).claims
+        assert (claim.verdict, claim.call) == ("contradicted", len(calls) - 1)
+    (claim,) = check(
+        "All tests pass.", [ran("pytest -q", printed), ran("pytest -q", "9 passed in 0.5s")], [BASH]
+    ).claims
+    assert claim.verdict == "supported"
+
+
+def test_tests_that_no_call_ran_were_not_run() -> None:
+    edit = Call("Edit", {"file_path": "a.py"}, "The file a.py has been updated.")
+    for calls in ([], [edit], [ran("ls", "a.py"), edit]):
+        (claim,) = check("The tests pass.", calls, [BASH, Tool("Edit", "Edit a file.")]).claims
+        assert (claim.verdict, claim.call) == ("never called", None)
+
+
+def test_a_change_after_the_run_is_said() -> None:
+    edit = Call("Edit", {"file_path": "a.py"}, "The file a.py has been updated.")
+    run = ran("pytest -q", "9 passed in 0.5s")
+    before, after = (check("All tests pass.", calls, [BASH]).claims[0] for calls in ([edit, run], [run, edit]))
+    assert before.verdict == after.verdict == "supported"
+    assert "changed after it" in after.reason
+    assert "changed after it" not in before.reason
+
+
+@over(
+    ("answer", "call"),
+    [
+        (
+            "I fetched https://a.example successfully.",
+            Call("fetch", {"url": "https://a.example"}, {"error": "refused"}),
+        ),
+        (
+            "Room Oslo is confirmed for Monday.",
+            Call("room_book", {"room": "Oslo", "day": "Monday"}, {"state": "tentative"}),
+        ),
+        ("I emptied the promotions folder.", Call("folder_empty", {"folder": "promotions"}, {"emptied": 0})),
+        ("The alarm is armed.", Call("alarm_arm", {"zone": "house"}, {"zone": "house", "armed": False})),
+        ("I deleted record 7.", Call("search_tools", {"query": "delete_record"}, [{"name": "delete_record"}])),
+        ("I sent Ada the email.", Call("Write", {"file_path": "mail_to_ada.txt", "content": "Dear Ada"}, "created")),
+    ],
+)
+def test_a_call_that_did_not_do_it_supports_nothing(answer: str, call: Call) -> None:
+    tools = [Tool(call.tool), Tool("delete_record", "Delete a record."), WRITE]
+    (claim,) = check(answer, [call], tools).claims
+    assert claim.verdict != "supported"

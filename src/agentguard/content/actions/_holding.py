@@ -8,16 +8,22 @@ from math import exp, fsum
 from typing import Final, Literal, NamedTuple
 
 from agentguard.content._patterns import read_table
+from agentguard.content.actions._acts import GENERIC, is_vague, reads
 from agentguard.content.actions._claims import Stated
 from agentguard.content.actions._compared import compared
 from agentguard.content.actions._decided import Seen
-from agentguard.content.actions._ledger import Deed
+from agentguard.content.actions._ledger import Deed, looks
 from agentguard.content.actions._pairs import Pair
+from agentguard.content.actions._runs import Run, run_of, unpushed
 from agentguard.content.actions._signs import Ledger
 from agentguard.content.actions._tools import Ability
 
 Verdict = Literal["supported", "contradicted", "never called", "not checkable"]
 """The verdict of the ledger on a claim."""
+
+
+_FILES: Final = frozenset({"file_path", "filePath", "filepath", "filename", "path"})
+SURELY: Final = 0.99  # the probability that a claim is false which its own call denies
 
 
 class Held(NamedTuple):
@@ -84,7 +90,34 @@ def hold(
         false_at: the probability from which a claim is held to be false.
     """
     ledger = Ledger(done, abilities, "\n".join(given))
-    return [_verdict(seen, false_at) for seen in ledger.see([compared(each) for each in stated], answer)]
+    found = ledger.see([compared(each) for each in stated], answer)
+    names = frozenset(name.casefold() for name in abilities)
+    held = []
+    for seen, each in zip(found, stated, strict=True):
+        run = None if false_at > SURELY else run_of(each, answer[each.start : each.end], done, list(abilities.values()))
+        one = None if run is None else _by_run(run)
+        if one is None and false_at <= SURELY and (deed := unpushed(each, done)):
+            one = Held("never called", None, f"No command of the session was `{deed}`.", SURELY)
+        one = one or _verdict(seen, each, false_at, names)
+        if run is not None and run.edited and one.verdict == "supported":
+            one = one._replace(reason=f"{one.reason} Something was changed after it.")
+        held.append(one)
+    return held
+
+
+def _by_run(run: Run) -> Held | None:
+    """The verdict that a run of tests, or its absence, gives; None where it gives none."""
+    if run.deed is None:
+        return Held("never called", None, "No call ran a test.", SURELY)
+    if not run.failed:
+        return None
+    call = f"Call {run.deed.number + 1}, {run.deed.call.tool},"
+    return Held(
+        "contradicted",
+        run.deed.number,
+        f"{call} is the last run, and ended otherwise ({run.deed.outcome.why!r}).",
+        SURELY,
+    )
 
 
 def decides(seen: Seen) -> bool:
@@ -102,7 +135,7 @@ def decides(seen: Seen) -> bool:
     )
 
 
-def _verdict(seen: Seen, false_at: float) -> Held:
+def _verdict(seen: Seen, claim: Stated, false_at: float, tools: frozenset[str]) -> Held:
     if not decides(seen):
         return Held("not checkable", None, next(why for sign, why in _UNDECIDED if sign in seen.signs), 0.0)
     weights = _weights()
@@ -114,9 +147,32 @@ def _verdict(seen: Seen, false_at: float) -> Held:
         return _false(seen, probability)
     # "I updated the changelog" says little but what was updated, and is not supported by an update of something else.
     told = "vague verb" not in seen.signs or "nothing against it, but nothing shared" not in seen.signs
-    if best is not None and told and best.level > 1 and not best.bad and score < weights["supported"]:
+    sure = score < weights["supported"] and told
+    if best is not None and sure and best.level > 1 and not best.bad and is_deed(claim, best.deed, tools):
         return Held("supported", best.deed.number, f"{_call(best)} did it.", probability)
     return Held("not checkable", None, "The calls neither show it nor speak against it.", probability)
+
+
+def is_deed(claim: Stated, deed: Deed, tools: frozenset[str]) -> bool:
+    """Tell whether a call that goes with a claim did what it says, and does not only mention it.
+
+    Its tool, its commands or its result say the act; it came out well; and it is no look for a deed, such as a search
+    of the catalogue of tools that names one of them.
+    """
+    meaning = claim.meaning
+    if deed.outcome.state in ("failed", "nothing", "pending") and meaning.kind != "tentative":
+        return False
+    if reads(meaning):
+        return True
+    own, texts = deed.call.tool.casefold(), f"{deed.args} {deed.result}".casefold()
+    if any(name in texts for name in tools - {own}):
+        return False  # it looks for a tool, or loads one
+    acts = deed.acts - GENERIC
+    if isinstance(deed.call.args, Mapping) and _FILES & deed.call.args.keys():
+        acts -= {"send", "post"}  # what is written to a file is sent to nobody
+    if meaning.acts & acts or meaning.bases & (deed.verbs | deed.effects):
+        return True
+    return is_vague(meaning) and not looks(deed)
 
 
 def _false(seen: Seen, probability: float) -> Held:

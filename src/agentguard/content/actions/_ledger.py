@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 from agentguard._linear_patterns import LinearPattern
+from agentguard.content._outcomes import Outcome, outcome_of
 from agentguard.content._patterns import compiled, read_table
 from agentguard.content._results import text_of
 from agentguard.content._text import encodable
@@ -18,6 +19,7 @@ from agentguard.content.actions._acts import GENERIC, LOOKING, Meaning, acts_of_
 from agentguard.content.actions._compared import Text, Texts
 from agentguard.content.actions._endings import Ending, ending_of
 from agentguard.content.actions._english import base, bases, is_past, words
+from agentguard.content.actions._shell import commands_in
 from agentguard.content.actions._tools import PROGRAMS, Ability, Tool, ability_of, bases_of, pieces_of
 
 MOST_CALLS: Final = 500
@@ -25,6 +27,10 @@ MOST_CHARACTERS: Final = 10_000  # of a call's arguments, and of its result, tha
 #: The act of a command that has a step of which nothing is known.
 UNKNOWN: Final = frozenset({"anything"})
 _STEP: Final = re.compile(r"&&|\|\||[;|\n]")
+_LINES: Final = frozenset("command cmd commands".split())  # arguments that are lines of a shell
+#: Programs that run what their arguments say, in words.
+_TOLD: Final = frozenset("psql mysql sqlite3 python python3 node ruby perl curl http wget redis-cli mongosh".split())
+_WRITES: Final = re.compile(r"(?<![<>&\d-])>>?\s*[\w./~]")
 _SCRIPTS: Final = frozenset("command cmd c commands script code src".split())  # arguments that have steps
 #: Arguments that are a program only where the tool does what its arguments say: a mail has a body, too.
 _PROSE: Final = frozenset("body prompt path url ref".split())
@@ -63,7 +69,8 @@ class Deed(NamedTuple):
         also: what it may be, by any word of it.
         said, told: the bases of all words of its arguments, and of its result.
         args, result: the texts of both.
-        ending: how it came out.
+        ending: how it came out, as claims are held against it.
+        outcome: the same, as the call itself says it.
         texts: as claims are compared with them.
         effects: the bases of the participles by which its result says what was done with it: ``cancellationsSent``.
     """
@@ -79,6 +86,7 @@ class Deed(NamedTuple):
     args: str
     result: str
     ending: Ending
+    outcome: Outcome
     texts: Texts
     effects: frozenset[str] = frozenset()
 
@@ -106,19 +114,23 @@ def deed_of(number: int, call: Call, ability: Ability) -> Deed:
     if _operation(call.args) in words("looks"):
         acts = frozenset({"read"})  # issue(op="get")
     if ability.general or not acts or PROGRAMS & names - _PROSE:
-        acts |= commanded(_values(call.args))
+        acts |= commanded(_run(call.args))
         # A tool that has its program's name: git(args="log -1").
         programs = [f"{encodable(call.tool)} {_values(call.args)}"] if "args" in names else []
         for step in (*programs, *_steps(call.args)):
             acts |= commanded(step) - {"run"} or subcommanded(step) or UNKNOWN
             verbs |= bases_of(word for word in _subcommands(step) if verb_acts(word))
-    if not acts and set(pieces_of(call.tool)[-1:]) & words("looks"):
+    if not acts and (set(pieces_of(call.tool)[-1:]) & words("looks") or _only_looks(call.args)):
         acts = frozenset({"read"})  # "train.status"
     also = frozenset(act for each in said | told for act in acts_of_base(each)) | ability.also
     ending = ending_of(call.failed, args, call.result, result, ability.verbs)
+    outcome = outcome_of(call.args, call.result, call.failed, ability.verbs | set(pieces_of(call.tool)))
+    # A runner's summary, a code or a field says so; of states and words, this module's own reading knows more.
+    if outcome.sure and outcome.state in ("failed", "nothing") and ending.outcome == "done" and ":" not in outcome.why:
+        ending = Ending(outcome.state, outcome.why, True, outcome.undone)
     texts = Texts(Text(args, said), Text(result, told), ability.names)
     effects = frozenset(_effects(call.result)) if acts - {"run"} - LOOKING else frozenset()
-    return Deed(number, call, ability, acts, verbs, also, said, told, args, result, ending, texts, effects)
+    return Deed(number, call, ability, acts, verbs, also, said, told, args, result, ending, outcome, texts, effects)
 
 
 def _effects(result: Any) -> Iterator[str]:
@@ -226,7 +238,44 @@ def _steps(args: Any) -> Iterator[str]:
     if isinstance(args, Mapping):
         for name, value in args.items():
             if str(name).casefold() in _SCRIPTS and isinstance(value, str):
-                yield from filter(str.strip, _STEP.split(encodable(value[:MOST_CHARACTERS])))
+                if str(name).casefold() in _LINES:
+                    yield from _commands_of(value)
+                else:
+                    yield from filter(str.strip, _STEP.split(encodable(value[:MOST_CHARACTERS])))
+
+
+def _run(args: Any) -> str:
+    """Return the texts of the arguments, a line each; of a command line the commands that it runs, without quotations.
+
+    >>> _run({"command": "git commit -qm 'push it' && git push --help"})
+    'git commit commit -qm'
+    """
+    if not isinstance(args, Mapping):
+        return _values(args)
+    lines = {name: value for name, value in args.items() if str(name).casefold() in _LINES and isinstance(value, str)}
+    rest = _values({name: value for name, value in args.items() if name not in lines})
+    return "\n".join([*([rest] if rest else []), *(each for line in lines.values() for each in _commands_of(line))])
+
+
+def _only_looks(args: Any) -> bool:
+    """The command lines in arguments run nothing that does more than look."""
+    if not isinstance(args, Mapping):
+        return False
+    lines = [value for name, value in args.items() if str(name).casefold() in _LINES and isinstance(value, str)]
+    return bool(lines) and not any(each for line in lines for each in _commands_of(line))
+
+
+def _commands_of(line: str) -> Iterator[str]:
+    commands = commands_in(line)
+    if not commands and line.strip():
+        yield encodable(line[:MOST_CHARACTERS])  # no line of a shell
+    for command in commands:
+        told = command.words[0] in _TOLD
+        if not command.looks:
+            said = [word for word in command.words[1:] if told or " " not in word]
+            yield encodable(" ".join([command.deed, *said]))
+        elif _WRITES.search(line):
+            yield "> file"  # what it prints is written
 
 
 def _values(args: Any) -> str:
