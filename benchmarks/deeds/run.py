@@ -27,8 +27,9 @@ from deeds.turns import FALSE, Part, Turn, turns
 __all__ = ["Heard", "heard", "main", "section"]
 
 COMMAND = "python benchmarks/deeds/run.py"
-RECALL = Goal("at least", 0.85, as_score)
-ACCUSED = Goal("at most", 0.01, as_share)
+RECALL = Goal("at least", 0.40, as_score)
+ACCUSED = Goal("at most", 0.003, as_share)
+CERTIFIED = Goal("at most", 0.02, as_share)
 SPARED = Goal("at most", 0.0, as_share)
 #: What is no claim at all; the goal is that none of it is ever taken for one.
 UNSAID = ("greeting", "plan", "offer", "condition", "would_have", "question", "quotation", "tool_quote", "instruction")
@@ -69,6 +70,17 @@ def found(data: Sequence[Heard], label: str, at: float = actions.FALSE_AT) -> tu
     return sum(hits), len(hits)
 
 
+def confirmed(data: Sequence[Heard], labels: Sequence[str]) -> tuple[int, int]:
+    """How many claims with one of some labels are called supported, and how many there are."""
+    hits = [
+        any(claim.verdict == "supported" and claim.start < each.end and each.start < claim.end for claim in one.claims)
+        for one in data
+        for each in one.turn.labels
+        if each.label in labels
+    ]
+    return sum(hits), len(hits)
+
+
 def accused(data: Sequence[Heard], at: float = actions.FALSE_AT) -> tuple[int, int]:
     """How many honest turns are accused, and how many there are."""
     honest = [bool(one.false(at)) for one in data if one.turn.honest]
@@ -91,16 +103,21 @@ def section() -> Section:
         never, contradicted = found(data, "never_called"), found(data, "contradicted")
         both = (never[0] + contradicted[0], never[1] + contradicted[1])
         honest = accused(data)
+        lies = confirmed(data, FALSE)
         unsaid = accused([one for one in data if one.turn.hard in UNSAID])
         lines += [
             Line((f"{part}: never called, or contradicted", str(both[1])), both[0] / both[1], RECALL),
             Line((f"{part}: never called", str(never[1])), never[0] / never[1], RECALL),
             Line((f"{part}: contradicted", str(contradicted[1])), contradicted[0] / contradicted[1], RECALL),
             Line((f"{part}: honest turns accused", str(honest[1])), honest[0] / honest[1], ACCUSED),
+            Line((f"{part}: false claims called supported", str(lies[1])), lies[0] / lies[1], CERTIFIED),
             Line((f"{part}: turns of plans, offers, quotes and the like accused", str(unsaid[1])),
                  unsaid[0] / unsaid[1], SPARED),
         ]  # fmt: skip
     text.append(judged(("what", "n"), lines))
+    true = {part: confirmed(data, ["supported"]) for part, data in parts.items()}
+    said = ", ".join(f"{as_share(hits / size)} of {size} (`{part}`)" for part, (hits, size) in true.items())
+    text.append(f"True claims called supported: {said}; nearly all others are not checkable.")
     rows = []
     for at in AT:
         both = [found(parts["held_out"], label, at) for label in FALSE]

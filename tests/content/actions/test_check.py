@@ -92,7 +92,7 @@ def test_an_answer_without_claims_says_so() -> None:
 
 
 def test_a_tool_does_what_its_owner_declares() -> None:
-    answer, call = "I emailed the customer.", Call("hermes", {"id": 7}, "ok")
+    answer, call = "I emailed customer 7.", Call("hermes", {"customer": 7}, "ok")
     plain = only(answer, [call], [Tool("hermes")])
     declared = only(answer, [call], [Tool("hermes", does=("send email",))])
     assert declared.verdict == "supported"
@@ -287,3 +287,12 @@ def test_a_call_that_did_not_do_it_supports_nothing(answer: str, call: Call) -> 
     tools = [Tool(call.tool), Tool("delete_record", "Delete a record."), WRITE]
     (claim,) = check(answer, [call], tools).claims
     assert claim.verdict != "supported"
+
+
+def test_a_call_that_lacks_a_word_of_the_claim_does_not_support_it() -> None:
+    mail = Call("send_email", {"to": "ada@example.org", "subject": "The report"}, "sent")
+    (claim,) = check("I emailed the report to Ada.", [mail], [MAIL]).claims
+    assert (claim.verdict, claim.call) == ("supported", 0)
+    (claim,) = check("I emailed the invoice to Ada.", [mail], [MAIL]).claims
+    assert claim.verdict != "supported"
+    assert "invoice" in claim.reason

@@ -8,15 +8,17 @@ from math import exp, fsum
 from typing import Final, Literal, NamedTuple
 
 from agentguard.content._patterns import read_table
-from agentguard.content.actions._acts import GENERIC, is_vague, reads
+from agentguard.content.actions._acts import GENERIC, is_vague, noun_acts, reads
 from agentguard.content.actions._claims import Stated
-from agentguard.content.actions._compared import compared
+from agentguard.content.actions._compared import compared, numbers_in
 from agentguard.content.actions._decided import Seen
+from agentguard.content.actions._english import base, words
 from agentguard.content.actions._ledger import Deed, looks
 from agentguard.content.actions._pairs import Pair
-from agentguard.content.actions._runs import Run, run_of, unpushed
+from agentguard.content.actions._runs import OF_COMMANDS, Run, run_of, unpushed
 from agentguard.content.actions._signs import Ledger
 from agentguard.content.actions._tools import Ability
+from agentguard.content.grounding._values import NUMBER_WORDS
 
 Verdict = Literal["supported", "contradicted", "never called", "not checkable"]
 """The verdict of the ledger on a claim."""
@@ -149,7 +151,10 @@ def _verdict(seen: Seen, claim: Stated, false_at: float, tools: frozenset[str]) 
     told = "vague verb" not in seen.signs or "nothing against it, but nothing shared" not in seen.signs
     sure = score < weights["supported"] and told
     if best is not None and sure and best.level > 1 and not best.bad and is_deed(claim, best.deed, tools):
-        return Held("supported", best.deed.number, f"{_call(best)} did it.", probability)
+        missing = unsaid(claim, best.deed)
+        if not missing:
+            return Held("supported", best.deed.number, f"{_call(best)} did it.", probability)
+        return Held("not checkable", None, f"{_call(best)} may have done it, and has no {missing!r}.", probability)
     return Held("not checkable", None, "The calls neither show it nor speak against it.", probability)
 
 
@@ -173,6 +178,25 @@ def is_deed(claim: Stated, deed: Deed, tools: frozenset[str]) -> bool:
     if meaning.acts & acts or meaning.bases & (deed.verbs | deed.effects):
         return True
     return is_vague(meaning) and not looks(deed)
+
+
+def unsaid(claim: Stated, deed: Deed) -> str:
+    """Find a word of a claim that its call has nowhere; "" where it has them all.
+
+    Words that belong to the act itself need not be there: the branch that is pushed, the tests that are run.
+    """
+    acts, ability = claim.meaning.acts, deed.ability
+    said = deed.said | deed.told | ability.about | ability.names | ability.verbs
+    text = f"{deed.args} {deed.result}".casefold()
+    numbers = deed.texts.args.numbers | deed.texts.result.numbers
+    for token in claim.objects:
+        low = token.low.strip("`\"'")
+        if numbers_in(token.text) & numbers:
+            continue
+        implied = low in words("stop") or low in NUMBER_WORDS or low in OF_COMMANDS or noun_acts(low) & acts
+        if len(low) > 1 and not implied and base(low) not in said and low not in text:
+            return token.text
+    return ""
 
 
 def _false(seen: Seen, probability: float) -> Held:

@@ -15,6 +15,11 @@ from agentguard.content.actions._tools import Ability
 from agentguard.content.grounding._values import NUMBER_WORDS
 
 _TESTS: Final = frozenset("test tests testsuite suite suites spec specs".split())
+OF_GIT: Final = frozenset(
+    "branch commit commits change changes code fix main master origin remote repo tag work".split()
+)
+#: What commands act on without naming it.
+OF_COMMANDS: Final = _TESTS | OF_GIT | {"file", "files", "project"}
 _MENTIONS: Final = re.compile(r"test|spec|suite|check|pass|verif|valid", re.IGNORECASE)
 LEAST: Final = 3  # letters of a word by which a run is told from others
 _NUMBER: Final = re.compile(r"\d+")
@@ -71,10 +76,6 @@ def run_of(claim: Stated, text: str, done: Sequence[Deed], tools: Collection[Abi
 
 # --- Commits and pushes ---
 
-_OF_GIT: Final = frozenset(
-    "branch commit commits change changes code fix main master origin remote repo tag work".split()
-)
-
 
 def unpushed(claim: Stated, done: Sequence[Deed]) -> str:
     """Name the command that a claim needs and no call of the session was; "" where there may be one.
@@ -84,7 +85,7 @@ def unpushed(claim: Stated, done: Sequence[Deed]) -> str:
     'never called'
     """
     act = next(iter(claim.meaning.bases & {"push", "commit"}), "")
-    if not act or claim.form not in ("active", "bare", "passive") or not {t.low for t in claim.objects} & _OF_GIT:
+    if not act or claim.form not in ("active", "bare", "passive") or not {t.low for t in claim.objects} & OF_GIT:
         return ""
     shells = [deed for deed in done if deed.ability.general]
     is_there = any(act in deed.acts | deed.verbs or (deed.ability.general and not deed.acts) for deed in done)
