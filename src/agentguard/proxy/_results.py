@@ -6,8 +6,9 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
+import orjson
+
 from agentguard.content._bytes import text_in_base64, with_text_in_base64
-from agentguard.content._results import unambiguous
 from agentguard.guard import Judgement
 from agentguard.guard._wording import appended
 
@@ -172,9 +173,12 @@ def _as_json(text: Any) -> Any:
     if not isinstance(text, str) or text.lstrip()[:1] not in ("{", "["):
         return text
     try:
-        return unambiguous(text)
-    except (ValueError, RecursionError):
+        value = orjson.loads(text)
+    except orjson.JSONDecodeError:
         return text
+    # Of two fields with one name the first is lost, and its quotation marks with it.
+    quotes = text.count('"') + text.count("\\u0022")
+    return text if quotes > orjson.dumps(value).count(b'"') else value
 
 
 def marked(result: dict[str, Any], judgement: Judgement) -> dict[str, Any]:
