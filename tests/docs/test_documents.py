@@ -38,3 +38,22 @@ def test_each_test_of_a_document_says_which_statement_it_holds() -> None:
         tests = re.findall(r"^(?:async )?def (test_\w+)", path.read_text(encoding="utf-8"), re.MULTILINE)
         assert tests
         assert {name for name, _ in marked(path)} >= set(tests), path.name
+
+
+def test_what_the_engine_does_as_printed_is_shown_of_the_default() -> None:
+    """The bench of reference mode shows nothing of the default, unless the test names how the default differs."""
+    shown_elsewhere = {
+        "test_schema_mismatch",
+        "test_pattern_mismatch",
+        "test_length_anomaly",
+    }  # by the printed profiles
+    tree = ast.parse((SUITE / "test_verification_engine.py").read_text(encoding="utf-8"))
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef) and "bench" in {each.arg for each in node.args.args}:
+            marks = [
+                each
+                for each in node.decorator_list
+                if isinstance(each, ast.Call) and ast.unparse(each.func) == "states"
+            ]
+            named = all(any(word.arg == "deviation" for word in mark.keywords) for mark in marks)
+            assert named or node.name in shown_elsewhere, node.name
