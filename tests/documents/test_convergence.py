@@ -103,6 +103,11 @@ ISSUES = (
 )
 OFF = ConvergenceConfig(rules="off")
 
+#: A first session that meets no rule.
+FIRST: dict[str, Any] = {
+    "current_round": 1, "stable_rounds": 0, "all_outputs": "looked", "issues": (Issue("I1", "CRITICAL", "SECURITY"),),
+}  # fmt: skip
+
 
 def session(**changes: Any) -> ConvergenceContext:
     """A session that meets every rule, with changes."""
@@ -177,12 +182,9 @@ def unmarked(prompt: str) -> str:
     "The model's judgment replaces boolean AND: a confident model in round 1 is not overruled.",
 )
 def test_the_model_decides() -> None:
-    severe = (Issue("I1", "CRITICAL", "SECURITY"),)
-    first = {"current_round": 1, "stable_rounds": 0, "all_outputs": "looked", "issues": severe}
-
-    assert told(full(), **first).passed
+    assert told(full(), **FIRST).passed
     assert not told(full(passed=False)).passed
-    assert not told(full(), ConvergenceConfig(rules="veto"), **first).passed
+    assert not told(full(), ConvergenceConfig(rules="veto"), **FIRST).passed
 
 
 @states(
@@ -205,6 +207,45 @@ def test_rules_advise_beside_the_model() -> None:
     assert document.gaps == ("depth",)
     assert document.reasoning == "followed"
     assert document.recommended_focus_areas == ()
+
+
+@states(
+    "evaluateConvergenceLLM",
+    "Where the call fails the evaluation holds the document's reasoning and gap alone.",
+    deviation="C1",
+)
+@states(
+    "parseConvergenceResponse",
+    "Where the answer cannot be read it holds the document's reasoning and gap alone, and no area to focus on.",
+    deviation="C1",
+)
+@over(
+    ("content", "reasoning", "gap", "areas"),
+    [
+        (
+            RuntimeError("down"),
+            "LLM evaluation failed: down. Defaulting to conservative evaluation.",
+            "LLM evaluation unavailable",
+            ("Re-evaluate with pattern matching fallback",),
+        ),
+        ("?", "Failed to parse LLM response: No JSON found in response", "Response parsing failed", ()),
+    ],
+)
+def test_rules_advise_beside_a_failure(content: Any, reasoning: str, gap: str, areas: tuple[str, ...]) -> None:
+    default, document = told(content, **FIRST), told(content, OFF, **FIRST)
+    unmet = (
+        "open and severe: 'I1' (CRITICAL)",
+        "0 rounds in a row without a new issue, 2 needed",
+        "1 rounds done, 3 needed",
+        "not examined: CORRECTNESS, RELIABILITY, MAINTAINABILITY, PERFORMANCE",
+    )
+
+    assert default.reasoning == f"{reasoning}\nRules not met: {'; '.join(unmet)}."
+    assert default.gaps == (gap, *unmet)
+    assert default.recommended_focus_areas == (areas or unmet)
+    assert (document.reasoning, document.gaps, document.recommended_focus_areas) == (reasoning, (gap,), areas)
+    assert not default.passed
+    assert not document.passed
 
 
 # --- Prompts ---
@@ -391,9 +432,11 @@ async def test_a_call_that_fails() -> None:
     async def sample_later(request: SamplingRequest) -> str:
         raise RuntimeError("quota is used up")
 
+    first = session(**FIRST)
     evaluations = [
         evaluate(session(), sample), evaluate(session(), sample_later),
         await aevaluate(session(), sample), await aevaluate(session(), sample_later),
+        evaluate(first, sample, OFF), await aevaluate(first, sample_later, OFF),
     ]  # fmt: skip
     for each in evaluations:
         assert (each.passed, each.confidence, each.evidence) == (False, "low", ())
@@ -413,13 +456,12 @@ async def test_a_call_that_fails() -> None:
 )
 @over("content", ["", "The session passes.", "passed: true"])
 def test_an_answer_that_cannot_be_read(content: str) -> None:
-    each = told(content)
-
-    assert (each.passed, each.confidence, each.evidence) == (False, "low", ())
-    assert each.reasoning == "Failed to parse LLM response: No JSON found in response"
-    assert each.gaps == ("Response parsing failed",)
-    assert each.more_rounds_recommended
-    assert each.recommended_focus_areas == ()
+    for each in (told(content), told(content, OFF), told(content, OFF, **FIRST)):
+        assert (each.passed, each.confidence, each.evidence) == (False, "low", ())
+        assert each.reasoning == "Failed to parse LLM response: No JSON found in response"
+        assert each.gaps == ("Response parsing failed",)
+        assert each.more_rounds_recommended
+        assert each.recommended_focus_areas == ()
 
 
 @states(
@@ -853,7 +895,7 @@ def test_sloppy_fields(content: str, theirs: Read | str, mine: Read | str) -> No
 @states(
     "parseConvergenceResponse",
     "Items of evidence, gaps and recommendedFocusAreas are kept whatever their type.",
-    "reasoning that is a list or an object is JavaScript's text of it, 'a,b' and '[object Object]'.",
+    "reasoning that is a list or an object is JavaScript's text of it, 'a,b' and '[object Object]', and empty of [].",
     deviation="C14",
 )
 def test_what_is_no_text_is_kept_as_json() -> None:
@@ -862,6 +904,9 @@ def test_what_is_no_text_is_kept_as_json() -> None:
     assert each.evidence == ("the lock", "7", '{"file": "a.py"}')
     assert each.gaps == ("null",)
     assert each.reasoning == '["a", "b"]'
+    assert told(full(reasoning={"a": "b"})).reasoning == '{"a": "b"}'
+    assert [told(full(reasoning=empty)).reasoning for empty in ([], {})] == ["No reasoning provided"] * 2
+    assert [parse_reply(full(reasoning=empty)).notes for empty in ([], {})] == [("reasoning is no text",)] * 2
 
 
 MORE: dict[str, Differing] = {

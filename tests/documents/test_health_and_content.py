@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.rows import over
 
-from agentguard.content import injection, pii
+from agentguard.content import injection, pii, secrets
 from agentguard.content.answers import compliance, compression, hallucination, intent
 from agentguard.content.injection import InjectionResult
 from agentguard.content.json_repair import repair
@@ -390,7 +390,6 @@ def confidences(text: str, **options: Any) -> dict[str, float]:
 @states(
     "Intent Detection",
     "Signs of a summary: in summary, key points, tldr",
-    "Signs of code: a ``` block, the keywords function, const and class",
     "Signs of a list: bullet points, numbered items",
     "Signs of an explanation: because, therefore, this means",
     "Signs of a comparison: compared to, versus, unlike",
@@ -402,9 +401,6 @@ def confidences(text: str, **options: Any) -> dict[str, float]:
         ("In summary, fine.", "summary", 1 / 3),
         ("The key points are two.", "summary", 1 / 3),
         ("tldr: fine", "summary", 1 / 3),
-        ("function add(a, b)", "code", 1 / 4),
-        ("const a = 1", "code", 1 / 4),
-        ("class Tea:", "code", 1 / 4),
         ("- tea", "list", 1 / 2),
         ("1. tea", "list", 1 / 2),
         ("because", "explanation", 1 / 3),
@@ -423,6 +419,25 @@ def test_intent_signs(text: str, kind: str, confidence: float) -> None:
 
 @states(
     "Intent Detection",
+    "Signs of code: the keywords function, const and class",
+    deviation="H8",
+)
+@over(
+    ("code", "prose"),
+    [
+        ("function add(a, b)", "the function of tea"),
+        ("const a = 1", "a const value"),
+        ("class Tea:", "a class act"),
+    ],
+)
+def test_keywords_of_code_need_its_syntax(code: str, prose: str) -> None:
+    assert confidences(code + FILLER) == {"code": pytest.approx(1 / 4)}
+    assert confidences(prose + FILLER) == {}
+
+
+@states(
+    "Intent Detection",
+    "Signs of code: a ``` block",
     "A list of 3 bullets or more: + .3",
     "Code with a ``` block: + .4",
 )
@@ -469,7 +484,6 @@ PROMPT = "Tell me about the trip."
 @states(
     "Hallucination Risk Heuristic",
     "Names in the output that the prompt does not have: score = min(1, number / 5)",
-    "Names are capitalised entities",
 )
 @over(
     ("text", "score"),
@@ -482,6 +496,32 @@ PROMPT = "Tell me about the trip."
 def test_speculative_facts(text: str, score: float) -> None:
     assert hallucination.risk(text, PROMPT).signals["speculative_facts"] == pytest.approx(score)
     assert hallucination.risk(text, PROMPT + " " + text).signals["speculative_facts"] == 0.0
+
+
+@states(
+    "Hallucination Risk Heuristic",
+    "Names are capitalised entities, wherever they stand",
+    deviation="H7",
+)
+@over(
+    ("text", "document", "score"),
+    [
+        ("they saw Paris, Berlin, Rome, Oslo and Madrid", 1.0, 1.0),
+        ("Paris, Berlin, Rome, Oslo and Madrid.", 1.0, 0.8),
+        ("Paris. Berlin. Rome. Oslo. Madrid.", 1.0, 0.0),
+        ("- Paris\n- Berlin\n- Rome\n- Oslo\n- Madrid", 1.0, 0.0),
+        ("Bring boots. Wear gloves.", 0.4, 0.0),  # no names
+        ("Oslo is far.", 0.2, 0.2),  # a verb follows, as it follows a name
+        ("OpenAI. NATO.", 0.4, 0.4),  # capitals within
+        ("Ada Lund. They met.", 0.4, 0.2),  # two words
+    ],
+)
+def test_a_word_that_opens_a_sentence_is_no_name_by_its_capital(text: str, document: float, score: float) -> None:
+    """The document takes each run of capitalised words; none of those here is in the prompt."""
+    capitalised = re.findall(r"[A-Z]\w*(?: [A-Z]\w*)*", text)
+
+    assert min(1, len(capitalised) / 5) == document
+    assert hallucination.risk(text, PROMPT).signals["speculative_facts"] == pytest.approx(score)
 
 
 @states(
@@ -851,9 +891,9 @@ CONTAINERS = st.recursive(
 
 
 @states(
-    "JSON Repair",
-    "Any value that was damaged in these six ways, and in several of them, is repaired with its types",
-    "Each repair is reported, and no other",
+    "Decision",
+    "JSON repair: any value that was damaged in these six ways, and in several of them, is repaired with its types",
+    "JSON repair: each repair is reported, and no other",
 )
 @given(
     CONTAINERS,
@@ -997,6 +1037,7 @@ def test_custom_engine() -> None:
     "Multi-turn attacks are found",
     "Indirect injection is found",
     "Payload injection is found",
+    "There are these nine categories, and no other",
 )
 @over(
     ("category", "text"),
@@ -1016,6 +1057,8 @@ def test_injection_categories(category: str, text: str) -> None:
     found = injection.scan(f"A quiet place near the station. {text}")
 
     assert category in found.categories
+    assert category in injection.CATEGORIES
+    assert len(injection.CATEGORIES) == 9
     assert found.label in ("suspicious", "injection")
 
 
@@ -1068,6 +1111,23 @@ def test_pii_types() -> None:
 def test_social_security_numbers(number: str, is_one: bool) -> None:
     """No digit of one follows from the others, so that of two neighbours both are valid."""
     assert [found.kind for found in pii.scan(f"SSN {number}").findings] == ["us_ssn"] * is_one
+
+
+@states(
+    "PII Detection (page)",
+    "API keys are validated by their format",
+)
+@over(
+    ("text", "kinds"),
+    [
+        ("AKIAQ3EGRTYUIPLKJHGF", ["aws_access_key_id"]),
+        ("ghp_16C7e42F292c6912E7710c838347Ae178B4a", ["github_token"]),
+        ("AKIA12", []),
+        ("ghp_short", []),
+    ],
+)
+def test_api_keys(text: str, kinds: list[str]) -> None:
+    assert [found.kind for found in secrets.scan(f"The key is {text} here.").findings] == kinds
 
 
 @states(

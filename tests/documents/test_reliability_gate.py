@@ -319,6 +319,18 @@ def test_the_printed_state_is_read(indexed: Path) -> None:
     )
 
 
+@states("§5.2 Workflow Orchestrator", "The printed state is run as it is, up to the target that it does not name.")
+def test_the_printed_state_is_run(indexed: Path, monkeypatch: Any) -> None:
+    state, other = (ran(printed("5.2 Workflow Orchestrator", 1))["state"] for _ in range(2))
+    missing = "ConfigurationError: there is no model to test: declare model, or evaluation.responses"
+    with pytest.raises(GateError, match=f"^run_model: callable did not answer prompt p1: {missing}"):
+        run_workflow(state)
+
+    monkeypatch.setattr(workflow, "call_target_llm", lambda prompt: "Returns are accepted within 30 days.")
+    run_workflow(other)
+    assert [other["score"][key] for key in ("decision", "risk")] == ["deploy", 0.0]
+
+
 @states("§5.2 Workflow Orchestrator", "The same configuration is a file of agentguard gate run.")
 def test_the_printed_state_s_configuration_as_a_file(indexed: Path) -> None:
     fields = ran(printed("5.2 Workflow Orchestrator", 1))["state"]["config"]
@@ -440,6 +452,43 @@ def test_prompts_are_written_in_other_words_or_in_the_printed_ones(
     assert state["prompts"] == list(SAID)
 
 
+@states("§11.1 Current Design", "Prompt generation is a single Bedrock call.", deviation="R51")
+def test_prompts_are_asked_for_by_their_kind_and_once_more(
+    indexed: Path, model_server: ModelServer, monkeypatch: Any
+) -> None:
+    """Of a model that gives two prompts a request, where four are wished for."""
+    monkeypatch.setenv("AWS_ENDPOINT_URL_BEDROCK_RUNTIME", model_server.url)
+    claude = {"provider": "bedrock", "model_id": "anthropic.claude-3-sonnet-20240229-v1:0"}
+    prompts = [*SAID, "Do you ship abroad?"]
+
+    def requests_by(generate_prompts: Any, **evaluation: Any) -> tuple[int, int]:
+        """How many requests ask for prompts, and how many prompts there are."""
+        given, brain = itertools.cycle([prompts[:2], prompts[2:]]), ScriptedBrain(SAID)
+
+        def answer(system: str, user: str) -> str:
+            if system.startswith("You write test questions"):
+                return json.dumps({"prompts": next(given)})
+            return "\n".join(next(given)) if user.startswith("Generate test prompts") else brain(system, user)
+
+        model_server.requests.clear()
+        model_server.answer = answer
+        wished = {"num_prompts": 4, "max_concurrency": 1, **evaluation}
+        declared(judge={**claude, "allow_same_model": True}, model=claude, evaluation=wished)
+        state: dict[str, Any] = {"config": load_config()}
+        run_workflow(state, [generate_prompts, *list(workflow._STAGES)[1:]])
+        asked = [
+            each
+            for each in model_server.of("bedrock")
+            if each.system.startswith("You write test questions") or each.user.startswith("Generate test prompts")
+        ]
+        return len(asked), len(state["prompts"])
+
+    kinds = ["factual_recall", "edge_cases", "policy_boundaries"]
+    assert requests_by(workflow.generate_prompts, prompt_categories=kinds) == (3 + 1, 4)
+    assert requests_by(workflow.generate_prompts, prompt_categories=kinds[:1]) == (1 + 1, 4)
+    assert requests_by(ran(printed("5.3.1 generate_prompts"))["generate_prompts"]) == (1, 2)
+
+
 @states("§5.3.2 run_model", "The printed agent asks the target every prompt, and keeps each with its response.")
 @states("§12.2 Swapping the Target LLM", "Another target is another call_target_llm; the rest is unaffected.")
 def test_the_printed_run_model_runs(indexed: Path, monkeypatch: Any) -> None:
@@ -512,16 +561,25 @@ def test_the_printed_retrieve_evidence_runs(indexed: Path) -> None:
 def test_the_five_best_passages_are_evidence(shop: Path) -> None:
     for number in range(12):
         (shop / "docs" / f"note-{number}.md").write_text(f"# Note {number}\n\nReturns and item {number}.\n")
+    (shop / "docs" / "slip.md").write_text("# Slip\n\nRetunrs acepted withni dasy.\n")  # no word of the claim
     declared(evaluation={"responses": "answers.jsonl"})
-    state: dict[str, Any] = {"config": load_config(), "claims": [{"text": "Returns"}]}
-    workflow.retrieve_evidence(state)
-    assert len(state["evidence"][0]["documents"]) == 5
-    assert len(search_docs("Returns")) == 10
-    assert len(vector_search("Returns")) == 5
+    ours, theirs = ({"config": load_config()} for _ in range(2))
+    by_printed = ran(printed("5.3.4 retrieve_evidence"))["retrieve_evidence"]
+    run_workflow(ours)
+    run_workflow(theirs, [by_printed if agent is workflow.retrieve_evidence else agent for agent in workflow._STAGES])
 
-    state["config"]["evaluation"]["passages"] = 15
-    workflow.retrieve_evidence(state)
-    assert len(state["evidence"][0]["documents"]) == 14  # as many as there are
+    def titles(documents: list[dict[str, Any]]) -> list[str]:
+        return [document["title"] for document in documents]
+
+    claim = "Returns are accepted within 30 days."
+    keyword, vector = titles(search_docs(claim)), titles(vector_search(claim))
+    assert (len(keyword), len(vector)) == (10, 5)
+    found = [*keyword, *(each for each in vector if each not in keyword)]
+    assert titles(theirs["evidence"][0]["documents"]) == found
+    assert found[10:] == ["Slip"]
+    # In the keyword hits' order the third is Note 10, which the other search has further down.
+    assert titles(ours["evidence"][0]["documents"]) == ["Returns", "Note 7", "Note 8", "Note 1", "Note 3"]
+    assert found[:5] == ["Returns", "Note 7", "Note 10", "Note 8", "Note 1"]
 
 
 @states("§8 Evaluation Workflow", "For each claim, the index is queried twice.")

@@ -222,19 +222,6 @@ def test_the_printed_configuration_has_claude_generate_extract_and_judge(
     assert (done.score.risk, done.decision) == (0.5, "block")
 
 
-@states("§11.1 Current Design", "Prompt generation is a single Bedrock call.", deviation="R51")
-def test_prompts_are_asked_for_by_their_kind(bedrock: ModelServer, declared: Declared) -> None:
-    run(declared())
-    assert Counter(map(task, bedrock.of("bedrock")))["generate_prompts"] == 4
-
-    bedrock.requests.clear()
-    bedrock.answer = ScriptedBrain(SAID)
-    run(declared(evaluation={"num_prompts": 4, "prompt_categories": ["factual_recall"]}))
-    assert Counter(map(task, bedrock.of("bedrock"))) == Counter(
-        generate_prompts=1, run_model=4, extract_claims=4, verify_claims=4
-    )
-
-
 @states("§11.1 Current Design", "Requests go out one at a time.", deviation="R52")
 def test_several_requests_are_under_way_at_once(bedrock: ModelServer, declared: Declared) -> None:
     together = threading.Barrier(2)

@@ -1,5 +1,6 @@
 import pytest
 
+from agentguard.errors import ConfigurationError, DataError
 from agentguard.gate.models._asking import MAX_SAID, describe_failure
 
 from ...rows import over
@@ -24,6 +25,8 @@ class Refused(Exception):
         (Refused(500, {"message": "sampled: Ann"}), "Refused (status 500)"),
         (Refused("404"), "Refused, whose message is left out, since it could quote the answer"),
         (Refused(None, None, {"Error": None}), "Refused, whose message is left out, since it could quote the answer"),
+        (ConfigurationError("there is no model to test"), "ConfigurationError: there is no model to test"),
+        (DataError("'Ann' is no name"), "DataError, whose message is left out, since it could quote the answer"),
         (ConnectionResetError(104, "reset"), "ConnectionResetError: [Errno 104] reset"),
         (RuntimeError(), "RuntimeError"),
     ],

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from agentguard.content._text import encodable
-from agentguard.errors import AgentGuardError, ConfigurationError, GateError
+from agentguard.errors import AgentGuardError, ConfigurationError, DataError, GateError
 from agentguard.gate._kept import KeptAnswers, key_of
 
 MAX_SAID = 200
@@ -32,9 +32,9 @@ _SECRET_NAME = re.compile("KEY|SECRET|TOKEN|PASSWORD|CREDENTIAL", re.IGNORECASE)
 def describe_failure(error: BaseException, sent: Sequence[str] = ()) -> str:
     """The error's class, the status and code that a server gave, and its message where that can be shown.
 
-    A message is shown of failed connections, of broken JSON (the place alone), and of requests that the server refused
-    (status 4xx: the key, the name of the model, the rate). What a server says when it breaks, and what a parser says of
-    an answer, may quote the answer.
+    A message is shown of failed connections, of broken JSON (the place alone), of requests that the server refused
+    (status 4xx: the key, the name of the model, the rate), and of agentguard's own errors but ``DataError``. What a
+    server says when it breaks, and what a parser says of an answer, may quote the answer.
 
     Args:
         error: What a client library raised.
@@ -50,7 +50,7 @@ def describe_failure(error: BaseException, sent: Sequence[str] = ()) -> str:
     about += [code] if code else []
     shown = f"{type(error).__name__} ({', '.join(about)})" if about else type(error).__name__
     if status is None:
-        message = _of_connection(error)
+        message = _of_telling(error)
         if not message and str(error):
             return f"{shown}, whose message is left out, since it could quote the answer"
     elif not 400 <= status < 500:
@@ -92,7 +92,9 @@ def wished_pause(error: BaseException) -> float:
     return min(float(said), LONGEST_WISH) if re.fullmatch(r"[0-9]{1,9}", said) else 0.0
 
 
-def _of_connection(error: BaseException) -> str:
+def _of_telling(error: BaseException) -> str:
+    if isinstance(error, AgentGuardError) and not isinstance(error, DataError):
+        return str(error)
     names = {kind.__name__ for kind in type(error).__mro__}
     if not names & _TELLING or any("Protocol" in name for name in names):
         return ""
