@@ -94,7 +94,7 @@ class GuardCallbackHandler(BaseCallbackHandler):
         self._guard = Guard.of(guard, "LangChain callbacks", rules, on_block=["raise"])
         self._on_verdict = on_verdict
         # Without it LangChain logs what a handler raises and goes on.
-        self.raise_error = raise_on_block or self._guard.on_block == "raise"
+        self.raise_error: bool = raise_on_block or self._guard.on_block == "raise"
         self._running: OrderedDict[UUID, _Running] = OrderedDict()
         self._lock = forks.lock(forks.Rank.LEAF)
 
