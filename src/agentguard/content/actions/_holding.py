@@ -25,6 +25,7 @@ Verdict = Literal["supported", "contradicted", "never called", "not checkable"]
 
 
 _FILES: Final = frozenset({"file_path", "filePath", "filepath", "filename", "path"})
+LEAST_NAMED: Final = 8  # letters of a tool's name that is no common word
 SURELY: Final = 0.99  # the probability that a claim is false which its own call denies
 
 
@@ -170,7 +171,7 @@ def is_deed(claim: Stated, deed: Deed, tools: frozenset[str]) -> bool:
     if reads(meaning):
         return True
     own, texts = deed.call.tool.casefold(), f"{deed.args} {deed.result}".casefold()
-    if any(name in texts for name in tools - {own}):
+    if any(len(name) >= LEAST_NAMED and name in texts for name in tools - {own}):
         return False  # it looks for a tool, or loads one
     acts = deed.acts - GENERIC
     if isinstance(deed.call.args, Mapping) and _FILES & deed.call.args.keys():
