@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from agentguard import VerificationEngine
+from agentguard.verification._audit import judged
 from agentguard.verification.types import Trait
 
 CITIES = ("Ada", "Bonn", "Cork", "Delft")
@@ -40,6 +41,17 @@ def test_a_number_that_moves_as_its_moves_go_is_as_usual_and_one_ten_times_off_i
     assert moved.traits == (Trait("level", "amount", "moved"),)
     assert moved.likelihood_ratio > 4.5  # beyond three sigma
     assert far.posterior > usual.posterior
+
+
+def test_a_label_moves_the_weight_of_the_signal_that_saw_the_move_alone() -> None:
+    engine, takings = taught()
+    far = engine.verify("takings", args={"city": "Cork"}, result=answer("Cork", takings["Cork"] * 10.0, 60))
+
+    assert far.signals["moved_value"].fired
+    assert far.signals["historical_inconsistency"].fired  # the document's name for it
+    fired = judged(far).fired
+    assert "moved_value" in fired
+    assert "historical_inconsistency" not in fired
 
 
 def test_a_version_that_goes_back_is_told_by_name() -> None:

@@ -17,6 +17,7 @@ from agentguard.stores._base import Record
 from agentguard.stores._flusher import Outbox
 from agentguard.verification._calibration import DECLARED
 from agentguard.verification._changes import read_traits
+from agentguard.verification._checks._earlier import findings_of
 from agentguard.verification._incidents import lead_traits, spoken_traits
 from agentguard.verification.types import VERDICTS, Trait, Verdict, VerificationResult
 
@@ -109,7 +110,7 @@ def is_share(value: Any) -> TypeGuard[float]:
 
 def judged(result: VerificationResult, propensity: float = 1.0) -> Judged:
     """The part of a verdict that its label will need."""
-    signals = {name: signal for name, signal in result.signals.items() if signal.fired}
+    signals = findings_of(result.signals)
     if not signals:  # nearly every call
         return Judged(result.verdict, result.prior, (), result.contributions, propensity, {}, (), result.change)
     fired = tuple(name if signal.p_value is not None else DECLARED + name for name, signal in signals.items())

@@ -164,6 +164,18 @@ def named_as_documented(signals: dict[str, SignalResult]) -> dict[str, SignalRes
     return {**signals, past.name: fired}
 
 
+def findings_of(signals: dict[str, SignalResult]) -> dict[str, SignalResult]:
+    """Pick the signals that fired by evidence of their own: a label moves the weights of these and of no other.
+
+    ``historical_inconsistency`` is left out where it only repeats the finding of ``moved_value``.
+    """
+    fired = {name: signal for name, signal in signals.items() if signal.fired}
+    moved, past = fired.get(MovedValue.name), fired.get(HistoricalInconsistency.name)
+    if moved is not None and past is not None and past.detail == moved.detail:
+        del fired[HistoricalInconsistency.name]
+    return fired
+
+
 # --- session_inconsistency: another answer than the same arguments had earlier in the same session ---
 
 
