@@ -35,8 +35,8 @@ class GuardMiddleware(FunctionMiddleware):
 
     A flagged result has one more text after its content, a blocked one is a notice as text. Of a tool that raised,
     the text of the exception is judged by the profile's content rules alone; a request for an approval is not judged.
-    The verdict on what is not accepted, or redacted, is in ``context.metadata["agentguard"]``, for the middlewares
-    outside. Tools that run at the provider never come here.
+    For a flagged, blocked or redacted result, outer middlewares find the verdict in
+    ``context.metadata["agentguard"]``. Tools that run at the provider never come here.
 
     Args:
         guard: the guard, or an engine.
