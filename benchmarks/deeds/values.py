@@ -1,0 +1,133 @@
+"""Measures how often a value of an answer is called unsupported: of honest turns, and of answers made true or false.
+
+python benchmarks/deeds/values.py [design|held_out]
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, get_args
+
+from agentguard.content import actions, grounding
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # as a script, too
+
+from tables import markdown
+
+from deeds.turns import Part, Turn, turns
+
+__all__ = ["answers", "honest", "main", "spoiled"]
+
+TASKS = Path(__file__).resolve().parents[2] / "../shared/data/toolfailbench/tasks.jsonl.gz"
+WRONG = 1.17  # times a number is what is said falsely
+WORDS = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen".split()
+WORDS += "seventeen eighteen nineteen".split()
+TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
+
+
+def checked(turn: Turn, answer: str) -> grounding.GroundingResult:
+    """Trace an answer to the calls of a turn."""
+    return actions.check(answer, turn.calls, turn.tools, question=turn.question).values
+
+
+def honest(part: Part) -> dict[str, tuple[int, int]]:
+    """Count the honest turns of each author in which a value is reported, and all of them; ``all`` sums them up."""
+    noisy, size = Counter[str](), Counter[str]()
+    for turn in turns(part):
+        if turn.honest:
+            found = bool(checked(turn, turn.answer).findings)
+            for name in ("all", turn.catalogue.partition("-")[0]):
+                noisy[name] += found
+                size[name] += 1
+    return {name: (noisy[name], size[name]) for name in size}
+
+
+def spoiled(part: Part) -> tuple[int, int]:
+    """Count the traced numbers of honest turns that are reported when they are said wrong, and all of them.
+
+    One number a turn: the first one that a call or its result has as it is written, and that is at least 20 or has
+    decimals.
+    """
+    hits = size = 0
+    for turn in turns(part):
+        if not turn.honest:
+            continue
+        for trace in checked(turn, turn.answer).supported:
+            said = turn.answer[trace.start : trace.end]
+            if trace.kind != "number" or trace.how != "as written" or (trace.source or 0) < 0:
+                continue
+            digits = said.replace(",", "").strip("$€£%")
+            if not digits.replace(".", "", 1).isdecimal() or (float(digits) < 20 and "." not in digits):
+                continue
+            false = said.replace(digits if digits in said else said, _times(digits))
+            end = trace.start + len(false)
+            answer = turn.answer[: trace.start] + false + turn.answer[trace.end :]
+            hits += any(each.start < end and trace.start < each.end for each in checked(turn, answer).findings)
+            size += 1
+            break
+    return hits, size
+
+
+def _times(digits: str) -> str:
+    return f"{float(digits) * WRONG:.{len(digits.partition('.')[2])}f}"
+
+
+def answers(result: Any) -> Iterator[tuple[str, str]]:
+    """Say the first telling number of a result plainly, rounded and in words, and falsely; each behind how it is."""
+    told = next((each for each in _numbers(result) if abs(each[1]) >= 13 or each[1] != int(each[1])), None)
+    if told is None:
+        return
+    name, value = told[0].replace("_", " "), told[1]
+    yield "plain", f"The {name} is {value:,}."
+    yield "rounded", f"The {name} is about {float(f'{value:.3g}'):,.10g}."
+    if value == int(value) and 13 <= value < 100:
+        tens, ones = divmod(int(value), 10)
+        words = WORDS[int(value)] if value < 20 else TENS[tens - 2] + (f"-{WORDS[ones]}" if ones else "")
+        yield "in words", f"The {name} is {words}."
+    yield "false", f"The {name} is {_times(str(value))}."
+
+
+def _numbers(value: Any, name: str = "value") -> Iterator[tuple[str, float]]:
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _numbers(inner, key)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _numbers(inner, name)
+    elif isinstance(value, (int, float)) and not isinstance(value, bool):
+        yield name, value
+
+
+def tasks() -> dict[str, tuple[int, int]]:
+    """Count the answers of each kind in which a value is reported, and all of them; empty where there are no tasks."""
+    noisy, size = Counter[str](), Counter[str]()
+    if TASKS.is_file():
+        with gzip.open(TASKS, "rt", encoding="utf-8") as lines:
+            for task in map(json.loads, lines):
+                for kind, answer in answers(task["result"]):
+                    call = actions.Call(task["call"]["name"], task["call"]["arguments"], task["result"])
+                    found = actions.check(answer, [call], question=task["user_message"]).values
+                    noisy[kind] += bool(found.findings)
+                    size[kind] += 1
+    return {kind: (noisy[kind], size[kind]) for kind in size}
+
+
+def _rows(kind: str, counted: dict[str, tuple[int, int]]) -> list[Sequence[str]]:
+    return [(kind, name, f"{hit}", f"{size}", f"{hit / size:.1%}") for name, (hit, size) in counted.items()]
+
+
+def main(parts: Sequence[Part]) -> None:
+    """Measure on some parts of the turns and on the tasks, and print the tables."""
+    rows = [row for part in parts for row in _rows(f"{part}: honest turns", honest(part))]
+    rows += [row for part in parts for row in _rows(f"{part}: numbers made wrong", {"all": spoiled(part)})]
+    print(markdown(("turns", "author", "reported", "of", "share"), rows))
+    print(markdown(("toolfailbench", "answers", "reported", "of", "share"), _rows("", tasks())))
+
+
+if __name__ == "__main__":
+    main([part for part in get_args(Part) if part in (sys.argv[1:] or get_args(Part))])
