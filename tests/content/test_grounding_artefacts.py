@@ -19,7 +19,7 @@ RESULTS = [{"name": "Blue kettle", "price": 32.5, "stock": 1400, "rating": 4.6}]
         ("It costs 32.5, see section 12.4.", ["reference"]),
         ("Tables 7 and 8 show the price, 32.5.", ["reference", "reference"]),
         ("It costs 32.5 [17].", ["citation"]),
-        ("I would give it a score of 78/100; it costs 32.5.", ["the writer's rating", "the writer's rating"]),
+        ("My score for it is 78/100; it costs 32.5.", ["the writer's rating", "the writer's rating"]),
         ("I am 100% sure that it costs 32.5.", ["phrase"]),
         ("It costs 32.5:\n```python\nfor each in range(771):\n    pay(8812)\n```\n", ["program", "program"]),
     ],

@@ -19,6 +19,7 @@ from agentguard.content.grounding._artefacts import Artefacts
 from agentguard.content.grounding._sources import Match, NumberIndex, Sources, chance
 from agentguard.content.grounding._values import (
     PERCENT,
+    SENTENCE_END,
     WEEKDAYS,
     Identifier,
     Moment,
@@ -34,6 +35,7 @@ from agentguard.content.grounding._values import (
 )
 
 MAX_WORDS: Final = 8
+MAX_LABEL: Final = 3  # words of a quotation that may be a button's
 MAX_LEAVES: Final = 300  # of one word that a name is looked for in
 _QUOTED = re.compile(r"[\"“]([^\"“”\n]{2,80})[\"”]")
 _GAP = re.compile(" |[.] |['\u2019]s ")
@@ -70,13 +72,22 @@ _KINDS: Final = frozenset(
 
 
 class Name(NamedTuple):
-    """A run of words that may name something."""
+    """A run of words that may name something.
+
+    Attributes:
+        start, end: where it stands.
+        text: its characters.
+        words: the stems of its words.
+        weak: whether it may be capitalised for its place.
+        needs: how many words are too few to report it: a capital, or a quoted label, says little by itself.
+    """
 
     start: int
     end: int
     text: str
     words: tuple[str, ...]
     weak: bool
+    needs: int = 1
 
 
 def names(text: str, words: Sequence[Word]) -> list[Name]:
@@ -88,16 +99,16 @@ def names(text: str, words: Sequence[Word]) -> list[Name]:
     ['the blue house', 'Anna de Vries', 'Oslo']
     """
     result = [
-        Name(match.start(1), match.end(1), match[1], tuple(stems(match[1])), False)
+        Name(match.start(1), match.end(1), match[1], tuple(stems(match[1])), False, MAX_LABEL)
         for match in _QUOTED.finditer(text)
         if any(character.isalpha() for character in match[1]) and len(match[1].split()) <= MAX_WORDS
     ]
     quoted = [(name.start, name.end) for name in result]
     run: list[Word] = []
     for word in words:
-        capital = word.text[:1].isupper()
+        capital = word.text[:1].isupper() and word.text != "I"
         if run and _GAP.fullmatch(text, run[-1].end, word.start) and len(run) < MAX_WORDS:
-            initial = len(run[-1].text) == 1 or stem(run[-1].text) in _KINDS
+            initial = (len(run[-1].text) == 1 or stem(run[-1].text) in _KINDS) and word.text.casefold() not in COMMON
             if (capital or word.text in _PARTICLES) and (text[run[-1].end] != "." or initial):
                 run.append(word)
                 continue
@@ -123,7 +134,8 @@ def _named(text: str, run: list[Word], quoted: list[tuple[int, int]]) -> Iterato
     lone = len(run) == 1 and (first or len(run[0].text) == 1 or stem(run[0].text) in _KINDS)
     label = text[end : end + 4].lstrip("*_ ")[:1] == ":"
     heading = _heading(text, start, end)
-    yield Name(start, end, text[start:end], tuple(stem(word.text) for word in run), lone or label or heading)
+    needs = 1 + first + any(stem(word.text) in _KINDS for word in run[:1])
+    yield Name(start, end, text[start:end], tuple(stem(word.text) for word in run), lone or label or heading, needs)
 
 
 def _begins(text: str, start: int) -> bool:
@@ -150,13 +162,14 @@ def trace(name: Name, sources: Sources) -> tuple[int | None, str]:
     if leaf is not None:
         return leaf, "as written"
     words = [word for word in name.words if word not in _PARTICLES]
-    while len(words) > 1 and words[0] in _KINDS and words[0] not in sources.words:
+    found = _together(words, sources) if words else None
+    while found is None and len(words) > 1 and words[0] in _KINDS:
         words = words[1:]
-    if not words:
-        return None, "nothing like it"
-    found = _together(words, sources)
+        found = _together(words, sources)
     if found is not None:
         return found
+    if not words:
+        return None, "nothing like it"
     if all(word in sources.key_words or word in sources.words or word in COMMON for word in words):
         if all(word in sources.key_words or word in COMMON for word in words):
             return None, "a field's name"
@@ -230,7 +243,7 @@ def _spread(words: list[str], stated: list[str]) -> int:
 
 MAX_EXPLAINED: Final = 50
 MAX_TOKENS: Final = 5_000  # that the nearest identifier is looked for among
-_SENTENCE = re.compile(r"(?:(?![.!?]\s)[^\n])+[.!?]?")
+_SENTENCE = re.compile(rf"(?:(?!{SENTENCE_END})[^\n])+[.!?]?")
 
 
 class Trace(NamedTuple):
@@ -262,6 +275,7 @@ class Answer:
         text, values, sources: the answer, what it states, and what results say.
         traced, findings: what was found, and what was not.
         artefacts: what was not found either, and is not claimed: it comes with the writing.
+        writing: the places of such.
         weight, missing: how much is claimed in all, and how much of it was not found.
     """
 
@@ -272,7 +286,7 @@ class Answer:
         self.traced: list[Trace] = []
         self.findings: list[Finding] = []
         self.artefacts: list[Finding] = []
-        self._writing = Artefacts(self.text)
+        self.writing = Artefacts(self.text)
         self.weight = self.missing = 0.0
         self._sentences = [match.span() for match in _SENTENCE.finditer(self.text)]
         self._spoken_of: dict[int, set[int]] = {}
@@ -293,7 +307,7 @@ class Answer:
         self, kind: str, start: int, end: int, detail: str, weight: float = 1.0, wrong: str = "unsupported"
     ) -> None:
         """Note a claim that nothing supports, or a part of the writing that looks like one."""
-        part = self._writing.at(start, end)
+        part = self.writing.at(start, end)
         if part:
             self.artefacts.append(Finding(part, f"{self.text[start:end]!r} comes with the writing", start, end))
             return
@@ -402,6 +416,9 @@ MAX_ALIKE: Final = 200  # moments that are remembered of one day, month or minut
 MAX_MOMENTS: Final = 5_000  # that the nearest is looked for among
 _WEEKDAY = re.compile(r"\b(" + "|".join(WEEKDAYS) + r")\b,?(?: the| on)? ?$", re.IGNORECASE)
 
+_PREFIXED = re.compile(r"#?[A-Za-z]{1,3}[-#]?(\d{1,12})")
+_CHANNEL = re.compile(r"#[A-Za-z_-]+")  # is a word, whoever wrote the mark before it
+
 Places = list[tuple[Moment, int]]
 
 
@@ -412,7 +429,7 @@ def trace_identifiers(answer: Answer) -> None:
         if leaf is not None:
             answer.speaks_of(identifier.start, identifier.text, leaf)
             answer.found("identifier", identifier.start, identifier.end, leaf, how)
-        elif how != "a field's name":
+        elif how != "a field's name" and not _CHANNEL.fullmatch(identifier.text):
             near = nearest_token(identifier.text, answer.sources) if answer.explains else ""
             answer.report("identifier", identifier.start, identifier.end, near)
 
@@ -421,6 +438,10 @@ def _known(identifier: Identifier, sources: Sources) -> tuple[int | None, str]:
     leaf = sources.token(plain(identifier.text))
     if leaf is not None:
         return leaf, "as written"
+    number = _PREFIXED.fullmatch(identifier.text)
+    leaf = sources.token(number[1]) if number else None
+    if leaf is not None:
+        return leaf, "without its prefix"
     if identifier.kind == "email":
         return None, ""
     return trace(Name(0, 0, identifier.text, tuple(stems(identifier.text)[:20]), False), sources)
@@ -436,7 +457,7 @@ def trace_names(answer: Answer) -> None:
         if leaf is not None:
             answer.speaks_of(name.start, name.text, leaf)
             answer.found("name", name.start, name.end, leaf, how, weight)
-        elif not name.weak and how != "a field's name":
+        elif not name.weak and len(name.words) > name.needs and how != "a field's name":
             detail = "" if how == "nothing like it" else how
             answer.report("name", name.start, name.end, detail, weight)
 
@@ -517,7 +538,10 @@ MAX_LEFT: Final = 50  # numbers that are looked for among what other numbers of 
 MAX_OPERANDS: Final = 8
 MAX_LENGTHS: Final = 3  # of lists, up to which a count needs no word that names a list
 WITH_WORDS: Final = 10.0  # how much more chance is put up with where the words around a calculated number agree
-_MARKER = re.compile(r"(?:^|\n)[ \t>]{0,8}[(\[*]{0,2}$")
+_MARKER = re.compile(r"(?:^|\n)[ \t>]{0,8}[(\[*|]{0,2} ?$")
+_AMONG_NUMBERS = re.compile(r"\s?(?:[-–,/]|and|or|to|until)\s?\d")
+_BEHIND_NUMBER = re.compile(r"\d\s?(?:[-–,/]|and|or|to|until)\s?$")
+MAX_DAY: Final = 31  # a number among others up to this may be a day, an hour or a place in a list
 _COUNTED = re.compile(r"(?:^|\n)[ \t#*_-]{0,8}[A-Z][a-z]{1,20} $")
 _BULLET = re.compile(r"^[ \t]{0,8}(?:[-*•]|\d{1,3}[.)])[ \t]", re.MULTILINE)
 _COUNTING = re.compile(
@@ -565,8 +589,19 @@ class Numbers:
         for place, quantity in enumerate(left):
             if place < MAX_LEFT and self._of_the_answer(quantity, known):
                 known.append(quantity)
-            else:
+            elif not self._is_hard_to_trace(quantity):
                 answer.report("number", quantity.start, quantity.end, self._nearest(quantity), _weight(quantity))
+
+    def _is_hard_to_trace(self, quantity: Quantity) -> bool:
+        """Tell whether a number is a small one in words, among others, or that results have of something else."""
+        (value, step, unit), text = quantity.readings[0], self._answer.text
+        if step < 1 or abs(value) > MAX_DAY or self._answer.writing.at(quantity.start, quantity.end):
+            return False
+        start, end = quantity.start, quantity.end
+        if unit is None and (_AMONG_NUMBERS.match(text, end) or _BEHIND_NUMBER.search(text, max(0, start - 9), start)):
+            return True
+        in_words = quantity.text.endswith("(in words)")
+        return abs(value) <= self._small and (in_words or any(self._sources.index.at(value)))
 
     def _counts(self, quantity: Quantity) -> bool:
         """Trace or report a number that counts the elements of a list; False for any other number.
@@ -581,7 +616,7 @@ class Numbers:
         name = next((words[:size] for size in range(len(words), 0, -1) if words[:size] in self._sources.lists), ())
         if not name and words[0] in _ELEMENTS:
             words = words[:1]
-        elif not name:
+        elif not name or name[0] in COMMON:
             return False
         lists = [self._sources.listing(listing) for listing in self._sources.lists.get(name, ())]
         value = quantity.readings[0].value
@@ -619,9 +654,9 @@ class Numbers:
         first, text = quantity.readings[0], self._answer.text
         if abs(first.value) <= 1 and first.step == 1.0 and not first.unit:
             return False
-        follows, start = text[quantity.end : quantity.end + 1], quantity.start
+        follows, start = text[quantity.end : quantity.end + 2].lstrip()[:1], quantity.start
         is_marker = start == 0 or _MARKER.search(text, max(0, start - 10), start)
-        if is_marker and follows in {".", ")", "]", ":"} and quantity.digits < 4:
+        if is_marker and follows in {".", ")", "]", ":", "|"} and quantity.digits < 4:
             return False
         # "Step 3: …" counts the answer's own parts.
         return not (follows == ":" and quantity.digits < 3 and _COUNTED.search(text, max(0, start - 40), start))
@@ -638,7 +673,8 @@ class Numbers:
             return False
         how = "as written"
         if leaf is None or end - start <= 3:
-            leaf, how = self._of_a_date(quantity) or self._last_digits(quantity) or self._best(quantity, matches)
+            leaf, how = self._of_a_date(quantity) or self._best(quantity, matches)
+            leaf, how = (leaf, how) if leaf is not None else self._last_digits(quantity) or (None, "")
         if leaf is None:
             return None
         answer.found("number", start, end, leaf, how, _weight(quantity))
@@ -656,7 +692,8 @@ class Numbers:
             for token, leaf in self._sources.in_order():
                 if token.endswith(quantity.text) and len(token) > len(quantity.text):
                     return leaf, "as its last digits"
-        return None
+        leaf = self._sources.numbered.get(quantity.text)
+        return None if leaf is None else (leaf, "as the number of an identifier")
 
     def _best(self, quantity: Quantity, matches: Sequence[Match]) -> tuple[int | None, str]:
         """The match that shares most words with the claim, if these or its digits make it believed."""
@@ -714,8 +751,9 @@ class Numbers:
         spoken = answer.said(begin, end)
         is_written = any(mark in answer.text[begin:end] for mark in "+=×*−")
         inside = [other for other in known if begin <= other.start < end]
-        nearest = sorted(known, key=lambda other: abs(other.start - quantity.start))[:MAX_OPERANDS]
-        for operands in (inside[:MAX_OPERANDS], sorted(nearest)):
+        nearest = sorted(known, key=lambda other: abs(other.start - quantity.start))
+        alike = [other for other in nearest if other.readings[0].unit == quantity.readings[0].unit]
+        for operands in (inside[:MAX_OPERANDS], sorted(nearest[:MAX_OPERANDS]), sorted(alike[:MAX_OPERANDS])):
             if len(operands) < 2:
                 continue
             found, index, alike = self._combinations(operands)
@@ -723,7 +761,8 @@ class Numbers:
                 number = found[match.place]
                 cue = is_written or bool(CUES[number.operation] & spoken)
                 tried = alike[number.operation] if cue else 4 * len(found)
-                if _same_sort(match, number) and chance(quantity, tried) <= self._chance_at:
+                exact = cue and number.value == match.reading.value
+                if _same_sort(match, number) and (exact or chance(quantity, tried) <= self._chance_at):
                     answer.calculated(quantity.start, quantity.end, None, number.detail, _weight(quantity))
                     return True
         return False

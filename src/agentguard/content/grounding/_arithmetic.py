@@ -33,11 +33,12 @@ CUES: Final = {
     "sum": frozenset("total sum altogether combined overall together both all cumulative aggregate amount".split()),
     "average": frozenset("average mean typical typically averaging averaged avg per median".split()),
     "difference": frozenset(
-        "difference more less fewer higher lower cheaper gap save saving saved remaining left change increase decrease "
+        "difference leave more less fewer higher lower cheaper gap save saving saved remaining left change increase decrease "
         "drop dropped rise rose risen fell fall grew growth shrank gain loss lost gained longer shorter older younger "
         "extra increased decreased changed later earlier than between duration long last lasting night day".split()
     ),
     "percentage": frozenset("percent percentage share % proportion fraction".split()),
+    "quotient": frozenset("per each time average fold factor".split()),
     "product": frozenset("total cost price amount altogether worth time each".split()),
     "count": frozenset("there found find count number result match matching have has list listed total of".split()),
 }
@@ -372,6 +373,11 @@ def _column(path: str, column: Sequence[Operand]) -> Iterator[Derived]:
     total = sum(values)
     yield Derived(total, unit, "sum", f"sum of {operands}", leaves)
     yield Derived(total / len(values), unit, "average", f"average of {operands}", leaves)
+    # Several calls say one amount more than once: as an argument, as a result, and where one was made again.
+    for times in range(2, len(values) if len(set(values)) == 1 else 0):
+        yield Derived(times * values[0], unit, "sum", f"sum of {times} of {operands}", leaves)
+    if 1 < len(set(values)) < len(values):
+        yield Derived(sum(set(values)), unit, "sum", f"sum of what differs of {operands}", leaves)
     middle = sorted(values)
     half = len(middle) // 2
     median = middle[half] if len(middle) % 2 else (middle[half - 1] + middle[half]) / 2
@@ -388,6 +394,7 @@ def _pair(one: float, two: float, unit: Unit | None, operands: str, leaves: tupl
         if base:
             yield Derived(100 * (part - base) / abs(base), _PERCENT, "difference", f"change between {operands}", leaves)
             yield Derived(100 * part / base, _PERCENT, "percentage", f"ratio of {operands}", leaves)
+            yield Derived(part / base, None, "quotient", f"quotient of {operands}", leaves)
 
 
 def combined(operands: Sequence[tuple[float, Unit | None]]) -> list[Derived]:

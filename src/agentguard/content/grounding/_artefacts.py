@@ -11,8 +11,17 @@ from typing import Final
 
 from agentguard.content._patterns import compiled, located
 
+_REST: Final = r"(?:[^.!?\n]|[.!?][^\s.!?])*"  # of a sentence
+_ITEMS: Final = r":[ \t]*(?:\n{1,2}[ \t]{0,8}(?:[-*•]|\d{1,2}[.)])[ \t][^\n]*)+"  # of a list below it
+
 #: By what it is, a pattern whose first group is the place.
 PATTERNS: Final = {
+    "question": rf"(?:^|[.!?:\n])({_REST}\?)",
+    # What the writer will do, or would; what others would; what holds only if something else does.
+    "plan, offer or condition": (
+        r"(?i)\b((?:(?:I|we)(?:['’](?:ll|d)| will| can| might|['’]m going to| am going to| intend)"  # noqa: RUF001 - apostrophes as texts have them
+        rf"|would|could|if|unless|had I|(?:my|the) plan|next steps?)\b(?:{_REST}{_ITEMS}|{_REST}))"
+    ),
     "number of a heading": r"(?m)^[ \t]*#{1,6}[ \t]*\**(\d+(?:\.\d+)*)[.):]?[ \t]",
     "reference": (
         r"(?i)\b(?:sections?|chapters?|steps?|tables?|figures?|fig\.|footnotes?|appendix|examples?)[ \t]"

@@ -23,6 +23,7 @@ from agentguard._limits import LIMITS
 from agentguard.content._text import written
 from agentguard.content.grounding._values import (
     COUNTED,
+    SENTENCE_END,
     Moment,
     Unit,
     decimal_mark,
@@ -42,11 +43,12 @@ MAX_PATH: Final = 400  # characters at the end of a path that are kept
 MAX_CONTEXT: Final = 2_000  # words
 LONG_TEXT: Final = 160  # characters beyond which a string is read sentence by sentence
 LONGEST_KEPT: Final = 200  # characters of a leaf's text that is read once, however often it is said
-_PIECES = re.compile(r"(?:(?![.!?;]\s)[^\n]){1,600}[.!?;]?")
+_PIECES = re.compile(rf"(?:(?!{SENTENCE_END}|;\s)[^\n]){{1,600}}[.!?;]?")
 _LINE = re.compile(
     r"(?P<indent>[ \t]*)(?P<item>[-*•] +|\d{1,3}[.)] +)?(?:(?P<key>[A-Za-z_][\w .-]{0,39}?): *(?= |$))?(?P<rest>.*)"
 )
 _TIME_KEY = re.compile(r"time|date|_at$|^ts$|stamp|epoch|created|updated|expires|At$", re.IGNORECASE)
+_MINOR_KEY = re.compile(r"(?:minor|cents?|pence)$", re.IGNORECASE)  # a hundredth of what is said
 
 
 class Leaf(NamedTuple):
@@ -315,6 +317,8 @@ class Read:
         index = self._leaf(leaf)
         if math.isfinite(number):
             self.numbers.append(Number(number, unit_of_key(key.partition("[")[0]), index, True))
+            if _MINOR_KEY.search(key):
+                self.numbers.append(Number(number / 100, None, index, False))
             self._token(plain(leaf.text), index)
             moment = of_epoch(number) if _TIME_KEY.search(key) else None
             if moment is not None:

@@ -31,6 +31,8 @@ Key = TypeVar("Key")
 # --- Numbers by value, and how likely one is met by chance ---
 
 
+_NUMBERED = re.compile(r"[a-z](?:[\w/#-]{0,80}[^\W\d])?[-_#/]?(\d{1,12})")
+UNSAID: Final = frozenset({"data", "time"})  # dimensions of numbers that are bytes or seconds without saying so
 FEW: Final = 32  # times as many sorted numbers as new ones, from which on each of these is put in by itself
 
 
@@ -127,6 +129,10 @@ class NumberIndex:
                 for index in self._converted(unit, low, high, most):
                     if self.numbers[index][1] != unit:
                         yield Match(index, reading, "converted")
+                if unit.dimension in UNSAID:
+                    for index in self._raw(low * unit.factor, high * unit.factor, most):
+                        if self.numbers[index][1] is None:
+                            yield Match(index, reading, "converted")
             if unit is not None and unit.dimension == PERCENT:
                 for index in self._raw(low / 100, high / 100, most):
                     if self.numbers[index][1] is None and abs(self.numbers[index][0]) <= 1:
@@ -268,6 +274,7 @@ class Sources:
         self._contents |= new
         self._order = sorted(self._contents)
         self.__dict__.pop("bare", None)
+        self.__dict__.pop("numbered", None)
         # 1. What is new is read.
         left = Budget().less(self._used)
         for place in sorted(new):
@@ -415,6 +422,16 @@ class Sources:
         for token, leaf in self.in_order():
             bare.setdefault(re.sub(r"[\W_]", "", token), leaf)
         return bare
+
+    @cached_property
+    def numbered(self) -> dict[str, int]:
+        """The first leaf of each identifier by its last digits: of ``pr-88`` by ``88``."""
+        numbered: dict[str, int] = {}
+        for token, leaf in self.in_order():
+            match = _NUMBERED.fullmatch(token)
+            if match:
+                numbered.setdefault(match[1], leaf)
+        return numbered
 
     def moments(self) -> Iterator[tuple[Moment, int]]:
         """All dates and times in their order, each with its leaf."""

@@ -14,6 +14,8 @@ from typing import Final, NamedTuple
 
 # --- Words, as they are compared: without case, accents and endings ---
 
+#: A sentence's end, as a pattern; the point behind an initial or a title is none.
+SENTENCE_END: Final = r"[.!?](?<!\b[A-Z].)(?<!\b[DM]r.)(?<!\bMs.)(?<!\bMrs.)\s"
 _WORDS = re.compile("[^\\W_]+(?:['\u2019]s\\b)?")
 
 _KEY_WORDS = re.compile(r"[A-Z]?[^\W\d_A-Z]+|[A-Z]+(?![a-z])|\d+")
@@ -482,14 +484,14 @@ _TOKEN = re.compile(
     |(?P<email>(?<![\w.+-])[\w.+-]{{1,64}}@[\w-]{{1,63}}(?:\.[\w-]{{1,63}}){{1,5}})
     |(?<![\w./-])(?P<day>{DATE}|\d{{4}}-(?:0[1-9]|1[0-2])(?![\w-]))
         (?:(?:T|,?[ ](?:at[ ])?)(?P<at>{CLOCK})(?:Z|[+-]\d\d:?\d\d)?(?!\w))?
-    |(?<![\w:.])(?P<clock>{CLOCK})(?![\w:])
+    |(?<![\w:.])(?P<clock>{CLOCK})(?!\w|:\w)
     |(?P<path>(?<![\w/.])(?:[A-Za-z]:\\|~?/|\.{{1,2}}/)[\w.@+%~-]{{1,100}}(?:[/\\][\w.@+%~-]{{1,100}}){{0,30}}
         |(?<![\w./@-])[\w-]{{1,80}}(?:[./][\w-]{{1,80}}){{0,8}}\.(?:{_EXTENSIONS})\b(?!\.\w))
     |(?P<dashed>(?<![\w-])(?=[\w-]{{0,80}}\d)\w{{1,40}}(?:-\w{{1,40}}){{2,10}}(?![\w-])
         |(?<![\w.])\d{{1,5}}(?:\.\d{{1,5}}){{2,5}}(?![\w.]?\d)
         |\#\w[\w-]{{0,63}})
-    |(?P<chain>(?<![\w.])(?<!\d,)\d{{1,15}}(?:,\d{{1,15}}){{2,200}}(?![\w,.]?\d))
-    |(?P<number>(?<![\w.])(?<!\d,)(?:[-+−](?=[$€£¥₹\d]))?(?:{_SIGNS}[ ]?)?-?{_CORE}[ ]?(?:(?:{_ATTACHED})(?!\w)|(?!\w)))
+    |(?P<chain>(?<![\w.])(?:(?<!\d,)|(?<=-\d\d,))\d{{1,15}}(?:,\d{{1,15}}){{2,200}}(?![\w,.]?\d))
+    |(?P<number>(?<![\w.])(?:(?<!\d,)|(?<=-\d\d,))(?:[-+−](?=[$€£¥₹\d]))?(?:{_SIGNS}[ ]?)?-?{_CORE}[ ]?(?:(?:{_ATTACHED})(?!\w)|(?!\w)))
     |(?P<word>\w+(?:[{_QUOTE}]\w{{1,3}}\b)?(?:-\w{{1,40}}(?:[{_QUOTE}]s\b)?)?)
     """,
     re.IGNORECASE | re.VERBOSE,
@@ -601,6 +603,7 @@ def _quantity(text: str, start: int, token: str, mark: str) -> Quantity:
     readings: list[tuple[float, float]] = list(_cores(core, mark))
     scales = [1.0]
     tail = attached.strip()
+    tail = "gb" if tail == "G" else tail  # as programs list sizes
     reach = end
     for _ in range(3):  # what is attached, a magnitude, a unit: "1.2k kg", "3.5 million dollars"
         magnitude, found = MAGNITUDES.get(tail.casefold()), units_of(tail)
