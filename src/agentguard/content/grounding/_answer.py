@@ -474,7 +474,9 @@ class Dates:
         answer, start, end = self._answer, stated.start, stated.end
         places = self._places(stated)
         if not places:
-            answer.report("date", start, end, self._nearest(stated.readings[0]))
+            # Whoever writes knows the calendar: a day without a year is reported only beside other dates.
+            if stated.readings[0].year is not None or next(answer.sources.moments(), None) is not None:
+                answer.report("date", start, end, self._nearest(stated.readings[0]))
             return
         other = answer.of_another(start, [leaf for _, leaf in places])
         if other is not None:
@@ -601,7 +603,7 @@ class Numbers:
         if unit is None and (_AMONG_NUMBERS.match(text, end) or _BEHIND_NUMBER.search(text, max(0, start - 9), start)):
             return True
         in_words = quantity.text.endswith("(in words)")
-        return abs(value) <= self._small and (in_words or any(self._sources.index.at(value)))
+        return abs(value) <= self._small and (in_words or next(self._sources.index.at(value), None) is not None)
 
     def _counts(self, quantity: Quantity) -> bool:
         """Trace or report a number that counts the elements of a list; False for any other number.
@@ -692,8 +694,8 @@ class Numbers:
             for token, leaf in self._sources.in_order():
                 if token.endswith(quantity.text) and len(token) > len(quantity.text):
                     return leaf, "as its last digits"
-        leaf = self._sources.numbered.get(quantity.text)
-        return None if leaf is None else (leaf, "as the number of an identifier")
+        of_id = self._sources.numbered.get(quantity.text)
+        return None if of_id is None else (of_id, "as the number of an identifier")
 
     def _best(self, quantity: Quantity, matches: Sequence[Match]) -> tuple[int | None, str]:
         """The match that shares most words with the claim, if these or its digits make it believed."""
@@ -752,8 +754,8 @@ class Numbers:
         is_written = any(mark in answer.text[begin:end] for mark in "+=×*−")
         inside = [other for other in known if begin <= other.start < end]
         nearest = sorted(known, key=lambda other: abs(other.start - quantity.start))
-        alike = [other for other in nearest if other.readings[0].unit == quantity.readings[0].unit]
-        for operands in (inside[:MAX_OPERANDS], sorted(nearest[:MAX_OPERANDS]), sorted(alike[:MAX_OPERANDS])):
+        same = [other for other in nearest if other.readings[0].unit == quantity.readings[0].unit]
+        for operands in (inside[:MAX_OPERANDS], sorted(nearest[:MAX_OPERANDS]), sorted(same[:MAX_OPERANDS])):
             if len(operands) < 2:
                 continue
             found, index, alike = self._combinations(operands)

@@ -33,9 +33,10 @@ CUES: Final = {
     "sum": frozenset("total sum altogether combined overall together both all cumulative aggregate amount".split()),
     "average": frozenset("average mean typical typically averaging averaged avg per median".split()),
     "difference": frozenset(
-        "difference leave more less fewer higher lower cheaper gap save saving saved remaining left change increase decrease "
+        "difference more less fewer higher lower cheaper gap save saving saved remaining left change increase decrease "
         "drop dropped rise rose risen fell fall grew growth shrank gain loss lost gained longer shorter older younger "
-        "extra increased decreased changed later earlier than between duration long last lasting night day".split()
+        "leave extra increased decreased changed later earlier than between duration long last lasting "
+        "night day".split()
     ),
     "percentage": frozenset("percent percentage share % proportion fraction".split()),
     "quotient": frozenset("per each time average fold factor".split()),

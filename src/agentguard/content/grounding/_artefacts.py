@@ -20,6 +20,7 @@ PATTERNS: Final = {
     # What the writer will do, or would; what others would; what holds only if something else does.
     "plan, offer or condition": (
         r"(?i)\b((?:(?:I|we)(?:['’](?:ll|d)| will| can| might|['’]m going to| am going to| intend)"  # noqa: RUF001 - apostrophes as texts have them
+        r"|once (?:I|you|we|he|she|it|they|the)"
         rf"|would|could|if|unless|had I|(?:my|the) plan|next steps?)\b(?:{_REST}{_ITEMS}|{_REST}))"
     ),
     "number of a heading": r"(?m)^[ \t]*#{1,6}[ \t]*\**(\d+(?:\.\d+)*)[.):]?[ \t]",
