@@ -18,6 +18,7 @@ from agentguard.content.grounding._arithmetic import CUES, Calculations, Derived
 from agentguard.content.grounding._artefacts import Artefacts
 from agentguard.content.grounding._sources import Match, NumberIndex, Sources, chance
 from agentguard.content.grounding._values import (
+    COUNTED,
     PERCENT,
     SENTENCE_END,
     WEEKDAYS,
@@ -603,7 +604,10 @@ class Numbers:
         if unit is None and (_AMONG_NUMBERS.match(text, end) or _BEHIND_NUMBER.search(text, max(0, start - 9), start)):
             return True
         in_words = quantity.text.endswith("(in words)")
-        return abs(value) <= self._small and (in_words or next(self._sources.index.at(value), None) is not None)
+        return abs(value) <= self._small and (
+            in_words
+            or any(self._sources.number(place).unit in {None, COUNTED, unit} for place in self._sources.index.at(value))
+        )
 
     def _counts(self, quantity: Quantity) -> bool:
         """Trace or report a number that counts the elements of a list; False for any other number.
