@@ -8,12 +8,12 @@ from __future__ import annotations
 import gzip
 import json
 import sys
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, get_args
 
 from agentguard.content import actions, grounding
+from agentguard.content.grounding._values import NUMBER_WORDS
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # as a script, too
 
@@ -21,13 +21,11 @@ from tables import markdown
 
 from deeds.turns import Part, Turn, turns
 
-__all__ = ["answers", "honest", "main", "spoiled"]
+__each_ = ["answers", "honest", "main", "spoiled"]
 
 TASKS = Path(__file__).resolve().parents[2] / "../shared/data/toolfailbench/tasks.jsonl.gz"
 WRONG = 1.17  # times a number is what is said falsely
-WORDS = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen".split()
-WORDS += "seventeen eighteen nineteen".split()
-TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
+WORDS = {number: word for word, number in NUMBER_WORDS.items()}
 
 
 def checked(turn: Turn, answer: str) -> grounding.GroundingResult:
@@ -35,25 +33,16 @@ def checked(turn: Turn, answer: str) -> grounding.GroundingResult:
     return actions.check(answer, turn.calls, turn.tools, question=turn.question).values
 
 
-def honest(part: Part) -> dict[str, tuple[int, int]]:
-    """Count the honest turns of each author in which a value is reported, and all of them; ``all`` sums them up."""
-    noisy, size = Counter[str](), Counter[str]()
+def honest(part: Part) -> Iterator[tuple[str, bool]]:
+    """Tell of each honest turn whether a value is reported in it, behind ``all`` and behind its author."""
     for turn in turns(part):
         if turn.honest:
             found = bool(checked(turn, turn.answer).findings)
-            for name in ("all", turn.catalogue.partition("-")[0]):
-                noisy[name] += found
-                size[name] += 1
-    return {name: (noisy[name], size[name]) for name in size}
+            yield from (("all", found), (turn.catalogue.partition("-")[0], found))
 
 
-def spoiled(part: Part) -> tuple[int, int]:
-    """Count the traced numbers of honest turns that are reported when they are said wrong, and all of them.
-
-    One number a turn: the first one that a call or its result has as it is written, and that is at least 20 or has
-    decimals.
-    """
-    hits = size = 0
+def spoiled(part: Part) -> Iterator[tuple[str, bool]]:
+    """Tell of one traced number of each honest turn whether it is reported where it is said wrong."""
     for turn in turns(part):
         if not turn.honest:
             continue
@@ -65,12 +54,9 @@ def spoiled(part: Part) -> tuple[int, int]:
             if not digits.replace(".", "", 1).isdecimal() or (float(digits) < 20 and "." not in digits):
                 continue
             false = said.replace(digits if digits in said else said, _times(digits))
-            end = trace.start + len(false)
-            answer = turn.answer[: trace.start] + false + turn.answer[trace.end :]
-            hits += any(each.start < end and trace.start < each.end for each in checked(turn, answer).findings)
-            size += 1
+            answer, end = turn.answer[: trace.start] + false + turn.answer[trace.end :], trace.start + len(false)
+            yield "all", any(each.start < end and trace.start < each.end for each in checked(turn, answer).findings)
             break
-    return hits, size
 
 
 def _times(digits: str) -> str:
@@ -86,8 +72,7 @@ def answers(result: Any) -> Iterator[tuple[str, str]]:
     yield "plain", f"The {name} is {value:,}."
     yield "rounded", f"The {name} is about {float(f'{value:.3g}'):,.10g}."
     if value == int(value) and 13 <= value < 100:
-        tens, ones = divmod(int(value), 10)
-        words = WORDS[int(value)] if value < 20 else TENS[tens - 2] + (f"-{WORDS[ones]}" if ones else "")
+        words = WORDS.get(value) or f"{WORDS[value - value % 10]}-{WORDS[value % 10]}"
         yield "in words", f"The {name} is {words}."
     yield "false", f"The {name} is {_times(str(value))}."
 
@@ -103,28 +88,29 @@ def _numbers(value: Any, name: str = "value") -> Iterator[tuple[str, float]]:
         yield name, value
 
 
-def tasks() -> dict[str, tuple[int, int]]:
-    """Count the answers of each kind in which a value is reported, and all of them; empty where there are no tasks."""
-    noisy, size = Counter[str](), Counter[str]()
+def tasks() -> Iterator[tuple[str, bool]]:
+    """Tell of each answer whether a value is reported in it, behind its kind; of none where there are no tasks."""
     if TASKS.is_file():
         with gzip.open(TASKS, "rt", encoding="utf-8") as lines:
             for task in map(json.loads, lines):
                 for kind, answer in answers(task["result"]):
                     call = actions.Call(task["call"]["name"], task["call"]["arguments"], task["result"])
-                    found = actions.check(answer, [call], question=task["user_message"]).values
-                    noisy[kind] += bool(found.findings)
-                    size[kind] += 1
-    return {kind: (noisy[kind], size[kind]) for kind in size}
+                    yield kind, bool(actions.check(answer, [call], question=task["user_message"]).values.findings)
 
 
-def _rows(kind: str, counted: dict[str, tuple[int, int]]) -> list[Sequence[str]]:
-    return [(kind, name, f"{hit}", f"{size}", f"{hit / size:.1%}") for name, (hit, size) in counted.items()]
+def _rows(what: str, told: Iterable[tuple[str, bool]]) -> list[Sequence[str]]:
+    counted: dict[str, list[bool]] = {}
+    for name, found in told:
+        counted.setdefault(name, []).append(found)
+    return [
+        (what, name, f"{sum(each)}", f"{len(each)}", f"{sum(each) / len(each):.1%}") for name, each in counted.items()
+    ]
 
 
 def main(parts: Sequence[Part]) -> None:
     """Measure on some parts of the turns and on the tasks, and print the tables."""
     rows = [row for part in parts for row in _rows(f"{part}: honest turns", honest(part))]
-    rows += [row for part in parts for row in _rows(f"{part}: numbers made wrong", {"all": spoiled(part)})]
+    rows += [row for part in parts for row in _rows(f"{part}: numbers made wrong", spoiled(part))]
     print(markdown(("turns", "author", "reported", "of", "share"), rows))
     print(markdown(("toolfailbench", "answers", "reported", "of", "share"), _rows("", tasks())))
 

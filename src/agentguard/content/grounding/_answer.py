@@ -73,15 +73,7 @@ _KINDS: Final = frozenset(
 
 
 class Name(NamedTuple):
-    """A run of words that may name something.
-
-    Attributes:
-        start, end: where it stands.
-        text: its characters.
-        words: the stems of its words.
-        weak: whether it may be capitalised for its place.
-        needs: how many words are too few to report it: a capital, or a quoted label, says little by itself.
-    """
+    """A run of words that may name something, reported where it has more than ``needs`` words and is not ``weak``."""
 
     start: int
     end: int
@@ -167,10 +159,8 @@ def trace(name: Name, sources: Sources) -> tuple[int | None, str]:
     while found is None and len(words) > 1 and words[0] in _KINDS:
         words = words[1:]
         found = _together(words, sources)
-    if found is not None:
-        return found
-    if not words:
-        return None, "nothing like it"
+    if found is not None or not words:
+        return found or (None, "nothing like it")
     if all(word in sources.key_words or word in sources.words or word in COMMON for word in words):
         if all(word in sources.key_words or word in COMMON for word in words):
             return None, "a field's name"
@@ -603,11 +593,9 @@ class Numbers:
         start, end = quantity.start, quantity.end
         if unit is None and (_AMONG_NUMBERS.match(text, end) or _BEHIND_NUMBER.search(text, max(0, start - 9), start)):
             return True
+        units = {self._sources.number(place).unit for place in self._sources.index.at(value)}
         in_words = quantity.text.endswith("(in words)")
-        return abs(value) <= self._small and (
-            in_words
-            or any(self._sources.number(place).unit in {None, COUNTED, unit} for place in self._sources.index.at(value))
-        )
+        return abs(value) <= self._small and (in_words or not units.isdisjoint({None, COUNTED, unit}))
 
     def _counts(self, quantity: Quantity) -> bool:
         """Trace or report a number that counts the elements of a list; False for any other number.
