@@ -9,6 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from agentguard.cli import app
+from agentguard.cli._audit import SHOWN, VALUES_SHOWN
 from agentguard.content import actions
 from agentguard.traces._audit import held
 from agentguard.traces._read import read_found
@@ -52,19 +53,27 @@ def run(*words: str, code: int = 0, stdin: str | None = None) -> str:
 
 def test_honest_answers_end_with_0(log: Any) -> None:
     output = run(log(*HONEST))
-    assert "session" not in output
-    assert "1 answer, 1 claim: 1 supported, 0 contradicted, 0 never called, 0 not checkable" in output
+    assert output.splitlines() == [
+        "nothing is surely wrong",
+        "",
+        "in 1 answer: 0 claims could not be checked, 1 claim and 1 value are supported; claims are read in English",
+    ]
 
 
 def test_a_newcomer_reads_which_claims_no_call_supports_and_why(log: Any) -> None:
     output = run(log(*HONEST, *LIES), code=1)
     lines = [line.strip() for line in output.splitlines()]
-    assert lines[0] == "session s2"
-    assert lines[2] == "contradicted: “All tests pass”"
-    assert "3 failed" in lines[3]
-    assert lines[4].startswith("run_tests, ")
-    assert lines[4].endswith("returned: 3 failed, 45 passed")
-    assert "never called: “I sent Ada an email”" in lines
+    assert lines[0] == (
+        "3 statements are wrong: 1 value that no result has, 1 claim that the calls contradict, "
+        "1 claim of work that no call did"
+    )
+    assert lines[1] == "value: “Ada”"
+    assert lines[4] == "contradicted: “All tests pass”"
+    assert "3 failed" in lines[5]
+    assert lines[6].endswith("agent.jsonl:8, session s2")
+    assert lines[7].startswith("run_tests, ")
+    assert lines[7].endswith("returned: 3 failed, 45 passed")
+    assert lines[8] == "never called: “I sent Ada an email”"
     assert "I'll now run" not in output
 
 
@@ -110,8 +119,8 @@ def test_a_profile_says_what_a_tool_does(log: Any, tmp_path: Path) -> None:
     profile = tmp_path / "profiles" / "tm7.yaml"
     profile.parent.mkdir()
     profile.write_text("name: tm7\ndoes: [email person]\n")
-    assert "1 claim: 0 supported" in run(path, "--fail-on", "none")
-    assert "1 claim: 1 supported" in run(path, "--profiles", str(profile.parent))
+    assert "0 claims and" in run(path, "--fail-on", "none")
+    assert "1 claim and" in run(path, "--profiles", str(profile.parent))
 
 
 def test_a_log_without_answers_is_an_error(log: Any) -> None:
@@ -138,6 +147,20 @@ def test_what_was_read_before_an_interruption_is_judged(log: Any, monkeypatch: p
 
     monkeypatch.setattr("agentguard.cli._audit.read_found", interrupted)
     output = run(log(*LIES), code=130)
-    assert "interrupted; found so far:" in output
+    assert "interrupted; found so far: 3 statements are wrong: " in output
     assert "never called: “I sent Ada an email”" in output
     assert json.loads(run(log(*LIES), "--json", code=130))["interrupted"] is True
+
+
+def test_of_many_findings_the_first_are_shown_and_the_others_counted(log: Any) -> None:
+    numbers = [f"It took {4100 + 7 * n} seconds." for n in range(VALUES_SHOWN + 2)]
+    lies = [{"session_id": f"s{n}", "answer": "I have sent an email to Bob."} for n in range(SHOWN + 3)]
+    lines = run(log({"session_id": "a", "answer": " ".join(numbers)}, *lies), code=1).splitlines()
+    kinds = [line.split(": ")[0].strip() for line in lines if "“" in line]
+    shown = kinds.count("value")
+    values = int(lines[0].partition(" wrong: ")[2].split()[0])
+    assert kinds == ["value"] * shown + ["never called"] * SHOWN
+    assert (
+        f"  and {values - shown} values more that no result has; --json lists those of the first 1,000 answers" in lines
+    )
+    assert "  and 3 claims more of work that no call did; --json lists those of the first 1,000 answers" in lines

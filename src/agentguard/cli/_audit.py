@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from enum import Enum
-from itertools import groupby
+from itertools import groupby, islice
 from typing import Annotated, Any, NamedTuple
 from xml.etree import ElementTree as Xml
 
@@ -38,10 +38,14 @@ from agentguard.traces._audit import KEPT, Audit, AuditedAnswer
 from agentguard.traces._read import AUTO, read_found
 from agentguard.traces._turns import Made
 
-SHOWN = 50  # answers in the text
+SHOWN = 50  # findings of a kind in the text
 VALUES_SHOWN = 10  # of an answer
 RESULT_SHOWN = 160  # characters of what a call returned
-STYLES: Mapping[str, str] = {"contradicted": "bold red", "never called": "bold red", "value": "yellow"}
+WRONG: Mapping[str, tuple[str, str]] = {  # in words, by kind, the most certain first
+    "value": ("value", "that no result has"),
+    "contradicted": ("claim", "that the calls contradict"),
+    "never called": ("claim", "of work that no call did"),
+}
 RULES: Mapping[str, tuple[str, str]] = {  # title and level of the findings of each kind
     "contradicted": ("A claim that the result of its call contradicts", "error"),
     "never called": ("A claim of something that no call did", "error"),
@@ -128,7 +132,7 @@ def audit(
     if as_json:
         write_json(_as_dict(auditing, reading, interrupted=interrupted))
     else:
-        _report(console(), auditing, reading, interrupted=interrupted)
+        _report(console(), findings, auditing, reading, interrupted=interrupted)
     failed = bool(auditing.unsupported) or (fail_on is FailOn.values and bool(auditing.values))
     code = Exit.FLAG if failed and fail_on is not FailOn.none else Exit.ACCEPT
     raise typer.Exit(Exit.INTERRUPTED if interrupted else code)
@@ -146,40 +150,46 @@ def _findings(answer: AuditedAnswer) -> Iterator[_Finding]:
 # --- Text ---
 
 
-def _report(out: Console, auditing: Audit, reading: Reading, *, interrupted: bool) -> None:
-    if interrupted:
-        out.print("interrupted; found so far:")
-    for session, answers in groupby(auditing.kept[:SHOWN], key=lambda answer: answer.turn.session):
-        print_line(out, f"session {session}", "bold")
-        for answer in answers:
-            _print_answer(out, answer)
-        out.print()
-    if len(auditing.kept) > SHOWN or auditing.left_out:
-        number = len(auditing.kept) - min(SHOWN, len(auditing.kept)) + auditing.left_out
-        out.print(f"and {counted(number, 'answer')} more; --json lists the first {KEPT:,}")
+def _report(out: Console, findings: list[_Finding], auditing: Audit, reading: Reading, *, interrupted: bool) -> None:
+    numbers = {kind: auditing.values if kind == "value" else auditing.claims[kind] for kind in WRONG}
+    each = [f"{counted(numbers[kind], noun)} {why}" for kind, (noun, why) in WRONG.items() if numbers[kind]]
+    total = sum(numbers.values())
+    headline = f"{counted(total, 'statement')} {'is' if total == 1 else 'are'} wrong: {', '.join(each)}"
+    began = "interrupted; found so far: " if interrupted else ""
+    print_line(out, began + (headline if total else "nothing is surely wrong"), "bold")
+    for kind, (noun, why) in WRONG.items():
+        shown = _shown(findings, kind)
+        for finding in shown:
+            _print_finding(out, finding)
+        if numbers[kind] > len(shown):
+            more = f"{counted(numbers[kind] - len(shown), noun)} more {why}"
+            print_line(out, f"  and {more}; --json lists those of the first {KEPT:,} answers")
+    out.print()
     if auditing.broken:
         print_broken(out, f"broken lines left out: {auditing.broken:,}", auditing.broken, auditing.first_broken)
     print_reading(out, reading)
-    claims = ", ".join(f"{number:,} {verdict}" for verdict, number in auditing.claims.items())
-    total = sum(auditing.claims.values())
-    out.print(f"{counted(auditing.answers, 'answer')}, {counted(total, 'claim')}: {claims}")
-    out.print(f"{counted(auditing.values, 'value')} that no result has, {auditing.traced:,} that one has")
+    unchecked, supported = (counted(auditing.claims[verdict], "claim") for verdict in ("not checkable", "supported"))
+    rest = f"{unchecked} could not be checked, {supported} and {counted(auditing.traced, 'value')} are supported"
+    print_line(out, f"in {counted(auditing.answers, 'answer')}: {rest}; claims are read in English")
 
 
-def _print_answer(out: Console, answer: AuditedAnswer) -> None:
-    turn = answer.turn
+def _shown(findings: list[_Finding], kind: str) -> list[_Finding]:
+    """The findings of a kind that the text has: of one answer not too many values, so that others are seen too."""
+    by_answer = groupby((each for each in findings if each.kind == kind), key=lambda each: id(each.answer))
+    most = VALUES_SHOWN if kind == "value" else None
+    return list(islice((finding for _, of_answer in by_answer for finding in islice(of_answer, most)), SHOWN))
+
+
+def _print_finding(out: Console, finding: _Finding) -> None:
+    """Print the words of an answer, why they are wrong, where they stand, and the call that shows it."""
+    turn = finding.answer.turn
     when = "" if turn.at is None else f", {timestamp(turn.at)} UTC"
-    out.print(" ", show(f"answer at {turn.source}:{turn.line}{when}", "dim"), soft_wrap=True)
-    findings = list(_findings(answer))
-    values = [finding for finding in findings if finding.kind == "value"]
-    for finding in [*(finding for finding in findings if finding.kind != "value"), *values[:VALUES_SHOWN]]:
-        line = Text.assemble(show(f"{finding.kind}: ", STYLES[finding.kind]), show(f"“{finding.text}”"))
-        out.print("   ", line, soft_wrap=True)
-        out.print("       ", show(finding.reason), soft_wrap=True)
-        if finding.call is not None:
-            out.print("       ", show(_told(finding.call), "dim"), soft_wrap=True)
-    if len(values) > VALUES_SHOWN:
-        out.print(f"    and {counted(len(values) - VALUES_SHOWN, 'value')} more; --json lists all")
+    line = Text.assemble(show(f"{finding.kind}: ", "bold red"), show(f"“{finding.text}”"))
+    out.print(" ", line, soft_wrap=True)
+    out.print("     ", show(finding.reason), soft_wrap=True)
+    print_line(out, f"      answer at {turn.source}:{turn.line}{when}, session {turn.session}", "dim")
+    if finding.call is not None:
+        out.print("     ", show(_told(finding.call), "dim"), soft_wrap=True)
 
 
 def _told(call: Made) -> str:
