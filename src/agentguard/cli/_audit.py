@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from enum import Enum
 from itertools import groupby, islice
-from typing import Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 from xml.etree import ElementTree as Xml
 
 import typer
@@ -37,6 +37,9 @@ from agentguard.traces import Reading, Skip
 from agentguard.traces._audit import KEPT, Audit, AuditedAnswer
 from agentguard.traces._read import AUTO, read_found
 from agentguard.traces._turns import Made
+
+if TYPE_CHECKING:
+    from agentguard.content.actions import Judge
 
 SHOWN = 50  # findings of a kind in the text
 VALUES_SHOWN = 10  # of an answer
@@ -87,6 +90,14 @@ def audit(
             help=f"Folder or file of YAML tool profiles, whose 'does' says what a tool does; or the word '{SHIPPED}'.",
         ),
     ] = None,
+    judge: Annotated[
+        str | None,
+        typer.Option(
+            "--judge",
+            metavar="FOLDER",
+            help="A model of entailment (ONNX), asked about claims that the rules leave open; needs agentguard[onnx].",
+        ),
+    ] = None,
     fail_on: Annotated[
         FailOn,
         typer.Option(
@@ -107,7 +118,7 @@ def audit(
     """
     if STDIO in (sarif, junit):
         raise ConfigurationError("--sarif and --junit write files: give each a name")
-    auditing, reading, interruption = Audit(declared(profiles)), Reading(), Interruption()
+    auditing, reading, interruption = Audit(declared(profiles), _claim_judge(judge)), Reading(), Interruption()
     with reading_bar(transcript, lambda: auditing.answers, hidden=as_json, name="audit", noun="answers") as advance:
         with interruption:
             for found in read_found(transcript, format=format, on_read=advance, reading=reading):
@@ -136,6 +147,18 @@ def audit(
     failed = bool(auditing.unsupported) or (fail_on is FailOn.values and bool(auditing.values))
     code = Exit.FLAG if failed and fail_on is not FailOn.none else Exit.ACCEPT
     raise typer.Exit(Exit.INTERRUPTED if interrupted else code)
+
+
+def _claim_judge(folder: str | None) -> Judge | None:
+    """The model in a folder as a judge of claims; its libraries are loaded where a folder is named."""
+    if folder is None:
+        return None
+    from agentguard.gate.models import claim_judge
+
+    try:
+        return claim_judge(folder)
+    except ConfigurationError as error:
+        raise ConfigurationError(f"--judge {printable(folder)}: {error}") from None
 
 
 def _findings(answer: AuditedAnswer) -> Iterator[_Finding]:

@@ -11,7 +11,7 @@ from agentguard.traces._read import BrokenLine
 from agentguard.traces._turns import Made, Sessions, Turn
 
 if TYPE_CHECKING:
-    from agentguard.content.actions import ActionClaim, ActionsResult, Session, Tool
+    from agentguard.content.actions import ActionClaim, ActionsResult, Judge, Session, Tool
 
 #: What a tool does, by its name, where its owner has declared it.
 Does = Callable[[str], tuple[str, ...]]
@@ -40,7 +40,9 @@ class AuditedAnswer(NamedTuple):
         return None if claim.call is None else self.turn.calls[claim.call]
 
 
-def held(turn: Turn, does: Does = lambda tool: (), session: Session | None = None) -> AuditedAnswer:
+def held(
+    turn: Turn, does: Does = lambda tool: (), session: Session | None = None, judge: Judge | None = None
+) -> AuditedAnswer:
     """Hold an answer against the calls of its session.
 
     Where earlier calls of the session are not there, nothing is said to have been never called.
@@ -49,6 +51,7 @@ def held(turn: Turn, does: Does = lambda tool: (), session: Session | None = Non
         turn: the answer, with the calls.
         does: what tools do, as declared.
         session: of which earlier answers were held already: what it has read of the calls is not read again.
+        judge: is asked about claims that the rules leave open, where all calls of the session are there.
     """
     from agentguard.content.actions import Call, Session, check  # with all their patterns
 
@@ -57,7 +60,10 @@ def held(turn: Turn, does: Does = lambda tool: (), session: Session | None = Non
     if result.claims or result.values.findings:
         calls = [Call(made.tool, made.args, made.result, made.failed) for made in turn.calls]
         session = Session() if session is None else session
-        result = session.check(turn.answer, calls, _tools(turn, does), question=turn.question or None, given=turn.given)
+        # What a judge misses may be among the calls that are not there.
+        judge = judge if turn.whole else None
+        asked = turn.question or None
+        result = session.check(turn.answer, calls, _tools(turn, does), question=asked, given=turn.given, judge=judge)
     if not turn.whole and result.unsupported:
         claims = tuple(
             claim._replace(verdict="not checkable", reason=_NOT_WHOLE) if claim.verdict == "never called" else claim
@@ -96,6 +102,7 @@ class Audit:
 
     Args:
         does: what tools do, as declared.
+        judge: is asked about claims that the rules leave open.
 
     Attributes:
         answers: how many were held against calls.
@@ -114,12 +121,12 @@ class Audit:
     (['unsupported'], 1)
     """
 
-    def __init__(self, does: Does = lambda tool: ()) -> None:
+    def __init__(self, does: Does = lambda tool: (), judge: Judge | None = None) -> None:
         self.answers = self.values = self.traced = self.left_out = self.broken = 0
         self.claims: Counter[str] = Counter(dict.fromkeys(VERDICTS, 0))
         self.kept: list[AuditedAnswer] = []
         self.first_broken: list[BrokenLine] = []
-        self._sessions, self._does = Sessions(), does
+        self._sessions, self._does, self._judge_of_claims = Sessions(), does, judge
         self._session: tuple[str, Session] | None = None  # that was judged last, with its name
 
     def push(self, found: Found | BrokenLine) -> None:
@@ -142,7 +149,7 @@ class Audit:
 
         if self._session is None or self._session[0] != turn.session:
             self._session = (turn.session, Session())
-        answer = held(turn, self._does, self._session[1])
+        answer = held(turn, self._does, self._session[1], self._judge_of_claims)
         result = answer.result
         self.answers += 1
         self.claims.update(claim.verdict for claim in result.claims)

@@ -1,7 +1,7 @@
 """Claims of action: what an answer says was done, held against the ledger of the calls that were made.
 
 "I ran the tests and pushed the branch" is two claims. Each is supported by a call, contradicted by what its call was
-or returned, was never called, or cannot be checked; no model is asked. English.
+or returned, was never called, or cannot be checked; no model is asked, unless a judge is given. English.
 """
 
 from __future__ import annotations
@@ -11,13 +11,14 @@ from typing import Any, Final, Literal, NamedTuple
 
 from agentguard.content.actions._claims import MOST_CLAIMS, claims
 from agentguard.content.actions._holding import FALSE_AT, Verdict, hold
+from agentguard.content.actions._judge import Judge, Opinion, judged
 from agentguard.content.actions._ledger import MOST_CALLS, Call, Deed, deed_of, deeds
 from agentguard.content.actions._sentences import MOST_CHARACTERS
 from agentguard.content.actions._tools import Ability, Tool, ability_of
 from agentguard.content.grounding import GroundingResult
 from agentguard.content.grounding._tracing import Tracer
 
-__all__ = ["FALSE_AT", "ActionClaim", "ActionsResult", "Call", "Tool", "check"]
+__all__ = ["FALSE_AT", "ActionClaim", "ActionsResult", "Call", "Judge", "Opinion", "Tool", "check"]
 
 ALIKE: Final = 3  # calls in a row by which the beginning of a ledger is known again
 
@@ -73,6 +74,7 @@ def check(
     question: str | None = None,
     given: Iterable[str] = (),
     false_at: float = FALSE_AT,
+    judge: Judge | None = None,
 ) -> ActionsResult:
     """Hold what an answer says was done against the calls that were made.
 
@@ -89,13 +91,14 @@ def check(
         given: further texts whose values count as known: a system prompt, a policy.
         false_at: the probability from which a claim is held to be false, in (0, 1]. A lower one finds more of them,
             and accuses more honest answers.
+        judge: is asked once about all claims that would be ``not checkable``, and decides those it is sure of.
 
     >>> ledger = [Call("run_tests", {"path": "tests"}, "3 failed, 45 passed in 2.1s")]
     >>> result = check("All tests pass, and I emailed the report to Ada.", ledger, [Tool("send_email")], false_at=0.5)
     >>> [(claim.text, claim.verdict, claim.call) for claim in result.claims]
     [('All tests pass', 'contradicted', 0), ('I emailed the report to Ada', 'never called', None)]
     """
-    return Session().check(answer, calls, tools, question=question, given=given, false_at=false_at)
+    return Session().check(answer, calls, tools, question=question, given=given, false_at=false_at, judge=judge)
 
 
 class Session:
@@ -129,6 +132,7 @@ class Session:
         question: str | None = None,
         given: Iterable[str] = (),
         false_at: float = FALSE_AT,
+        judge: Judge | None = None,
     ) -> ActionsResult:
         """Hold an answer against the calls of the session so far, as ``actions.check`` does."""
         made, texts = list(calls), [*([question] if question else []), *given]
@@ -143,6 +147,7 @@ class Session:
             ActionClaim(each.start, each.end, answer[each.start : each.end], *one)
             for each, one in zip(stated, held, strict=True)
         )
+        found = judged(found, made, judge)
         values = self._tracer.check(answer)
         verdicts = {claim.verdict for claim in found}
         label: Literal["supported", "unsupported", "nothing claimed"] = "nothing claimed"

@@ -1,0 +1,40 @@
+"""A model of entailment as a judge of claims of action."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from agentguard.content.actions import Judge, Opinion
+
+
+def claim_judge(folder: str | Path) -> Judge:
+    """Make a judge for ``agentguard.content.actions.check`` of a model in a folder; needs the extra ``onnx``.
+
+    Args:
+        folder: Has ``model.onnx``, ``tokenizer.json`` and ``config.json``, as the gate's judge of type ``onnx`` does.
+
+    Raises:
+        ConfigurationError: If a file or a library is missing, or a file is not what it should be.
+    """
+    from agentguard.content.actions import Opinion
+    from agentguard.gate.models._entailment import EntailmentModel
+
+    model = EntailmentModel(Path(folder))
+
+    def judge(premise: str, claims: Sequence[str], /) -> list[Opinion]:
+        short = [claim for claim in claims if model.can_read(claim)]
+        read = dict(zip(short, model.infer([(premise, claim) for claim in short]), strict=True))
+        opinions = []
+        for claim in claims:
+            # Of a ledger that is read in parts, what shows the claim counts before what speaks against it: a first
+            # try that failed, and a second that did not, stand in different parts. What is too long is left open.
+            parts = sorted(read.get(claim, ()), key=lambda part: (part.entailment, -part.contradiction))
+            if parts and parts[-1].entailment < max(parts[-1].neutral, parts[-1].contradiction):
+                parts.sort(key=lambda part: part.contradiction)
+            opinions.append(Opinion(parts[-1].entailment, parts[-1].contradiction) if parts else Opinion(0.0, 0.0))
+        return opinions
+
+    return judge
