@@ -13,7 +13,7 @@ from agentguard.cli._audit import SHOWN, VALUES_SHOWN
 from agentguard.content import actions
 from agentguard.traces._audit import held
 from agentguard.traces._read import read_found
-from agentguard.traces._turns import Turn
+from agentguard.traces._turns import Made, Turn
 
 runner = CliRunner()
 
@@ -138,6 +138,14 @@ def test_nothing_was_never_called_where_earlier_calls_are_gone() -> None:
     assert [claim.verdict for claim in result.claims] == ["not checkable"]
     assert (result.label, result.complete) == ("nothing claimed", False)
     assert held(turn._replace(whole=True)).result == actions.check("I pushed the branch.", [])
+
+
+def test_a_judge_is_asked_where_all_calls_are_there() -> None:
+    made = Made("log", 1, "run_code", {"code": "notes.write(text)"}, "ok", False, None, None, True)
+    turn = Turn("log", 2, "s1", None, "I updated the onboarding notes.", "", (), (made,), (), True)
+    for whole, verdict in ((True, "contradicted"), (False, "not checkable")):
+        result = held(turn._replace(whole=whole), judge=lambda premise, claims: [actions.Opinion(0.0, 1.0)]).result
+        assert [claim.verdict for claim in result.claims] == [verdict]
 
 
 def test_what_was_read_before_an_interruption_is_judged(log: Any, monkeypatch: pytest.MonkeyPatch) -> None:

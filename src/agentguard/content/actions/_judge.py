@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol
 
 import orjson
 
@@ -15,7 +15,7 @@ from agentguard.content._text import encodable
 from agentguard.content.actions._tools import pieces_of
 
 if TYPE_CHECKING:
-    from agentguard.content.actions import ActionClaim, Call, Verdict
+    from agentguard.content.actions import ActionClaim, Call
 
 SURE: Final = 0.9  # the probability from which an opinion is taken for a verdict
 MOST: Final = 6_000  # characters of a ledger that a judge reads
@@ -70,9 +70,9 @@ def judged(found: tuple[ActionClaim, ...], calls: Sequence[Call], judge: Judge |
     return tuple(claims)
 
 
-def _decided(claim: ActionClaim, verdict: Verdict, what: str, probability: float) -> ActionClaim:
+def _decided(claim: ActionClaim, verdict: Literal["supported", "contradicted"], what: str, false: float) -> ActionClaim:
     reason = f"The judge says that the calls {what}"
-    return claim._replace(verdict=verdict, call=None, reason=reason, probability=probability)
+    return claim._replace(verdict=verdict, call=None, reason=reason, probability=false)
 
 
 def rendered(calls: Sequence[Call]) -> str:
