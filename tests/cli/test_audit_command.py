@@ -54,7 +54,7 @@ def run(*words: str, code: int = 0, stdin: str | None = None) -> str:
 def test_honest_answers_end_with_0(log: Any) -> None:
     output = run(log(*HONEST))
     assert output.splitlines() == [
-        "nothing is surely wrong",
+        "nothing was found that does not hold",
         "",
         "in 1 answer: 0 claims could not be checked, 1 claim and 1 value are supported; claims are read in English",
     ]
@@ -63,17 +63,13 @@ def test_honest_answers_end_with_0(log: Any) -> None:
 def test_a_newcomer_reads_which_claims_no_call_supports_and_why(log: Any) -> None:
     output = run(log(*HONEST, *LIES), code=1)
     lines = [line.strip() for line in output.splitlines()]
-    assert lines[0] == (
-        "3 statements are wrong: 1 value that no result has, 1 claim that the calls contradict, "
-        "1 claim of work that no call did"
-    )
-    assert lines[1] == "value: “Ada”"
-    assert lines[4] == "contradicted: “All tests pass”"
-    assert "3 failed" in lines[5]
-    assert lines[6].endswith("agent.jsonl:8, session s2")
-    assert lines[7].startswith("run_tests, ")
-    assert lines[7].endswith("returned: 3 failed, 45 passed")
-    assert lines[8] == "never called: “I sent Ada an email”"
+    assert lines[0] == ("2 statements do not hold: 1 claim that the calls contradict, 1 claim of work that no call did")
+    assert lines[1] == "contradicted: “All tests pass”"
+    assert "3 failed" in lines[2]
+    assert lines[3].endswith("agent.jsonl:8, session s2")
+    assert lines[4].startswith("run_tests, ")
+    assert lines[4].endswith("returned: 3 failed, 45 passed")
+    assert lines[5] == "never called: “I sent Ada an email”"
     assert "I'll now run" not in output
 
 
@@ -155,7 +151,7 @@ def test_what_was_read_before_an_interruption_is_judged(log: Any, monkeypatch: p
 
     monkeypatch.setattr("agentguard.cli._audit.read_found", interrupted)
     output = run(log(*LIES), code=130)
-    assert "interrupted; found so far: 3 statements are wrong: " in output
+    assert "interrupted; found so far: 2 statements do not hold: " in output
     assert "never called: “I sent Ada an email”" in output
     assert json.loads(run(log(*LIES), "--json", code=130))["interrupted"] is True
 
@@ -166,9 +162,10 @@ def test_of_many_findings_the_first_are_shown_and_the_others_counted(log: Any) -
     lines = run(log({"session_id": "a", "answer": " ".join(numbers)}, *lies), code=1).splitlines()
     kinds = [line.split(": ")[0].strip() for line in lines if "“" in line]
     shown = kinds.count("value")
-    values = int(lines[0].partition(" wrong: ")[2].split()[0])
+    values = int(lines[0].partition(" hold: ")[2].split()[0])
     assert kinds == ["value"] * shown + ["never called"] * SHOWN
     assert (
-        f"  and {values - shown} values more that no result has; --json lists those of the first 1,000 answers" in lines
+        f"  and {values - shown} values more that no result supports; --json lists those of the first 1,000 answers"
+        in lines
     )
     assert "  and 3 claims more of work that no call did; --json lists those of the first 1,000 answers" in lines

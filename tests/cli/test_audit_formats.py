@@ -97,7 +97,7 @@ def test_the_first_lines_say_what_is_wrong_and_why_and_the_last_the_rest(
     assert result.exit_code == 1, result.output
     lines = [line.strip() for line in result.output.splitlines()]
     assert lines[0] == (
-        "3 statements are wrong: 1 value that no result has, 1 claim that the calls contradict, "
+        "3 statements do not hold: 1 value that no result supports, 1 claim that the calls contradict, "
         "1 claim of work that no call did"
     )
     assert lines[1] == "value: “650 seconds”"

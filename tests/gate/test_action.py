@@ -203,7 +203,9 @@ def test_an_audit_fails_the_job_and_shows_why(log: Path) -> None:
     done = act(log, command="audit", log="agent.jsonl", junit="a.xml", sarif="a.sarif", markdown="a.md")
 
     assert (done.code, done.outputs) == (Exit.FLAG, {"decision": "fail"})
-    assert done.summary.startswith("## agentguard audit\n\n    1 statement is wrong: 1 claim that the calls contradict")
+    assert done.summary.startswith(
+        "## agentguard audit\n\n    1 statement does not hold: 1 claim that the calls contradict"
+    )
     assert "contradicted: “All tests pass”" in done.summary
     assert (log / "a.md").read_text() == done.summary
     assert "<failure" in (log / "a.xml").read_text()

@@ -45,7 +45,7 @@ SHOWN = 50  # findings of a kind in the text
 VALUES_SHOWN = 10  # of an answer
 RESULT_SHOWN = 160  # characters of what a call returned
 WRONG: Mapping[str, tuple[str, str]] = {  # in words, by kind, the most certain first
-    "value": ("value", "that no result has"),
+    "value": ("value", "that no result supports"),
     "contradicted": ("claim", "that the calls contradict"),
     "never called": ("claim", "of work that no call did"),
 }
@@ -177,9 +177,9 @@ def _report(out: Console, findings: list[_Finding], auditing: Audit, reading: Re
     numbers = {kind: auditing.values if kind == "value" else auditing.claims[kind] for kind in WRONG}
     each = [f"{counted(numbers[kind], noun)} {why}" for kind, (noun, why) in WRONG.items() if numbers[kind]]
     total = sum(numbers.values())
-    headline = f"{counted(total, 'statement')} {'is' if total == 1 else 'are'} wrong: {', '.join(each)}"
+    headline = f"{counted(total, 'statement')} {'does' if total == 1 else 'do'} not hold: {', '.join(each)}"
     began = "interrupted; found so far: " if interrupted else ""
-    print_line(out, began + (headline if total else "nothing is surely wrong"), "bold")
+    print_line(out, began + (headline if total else "nothing was found that does not hold"), "bold")
     for kind, (noun, why) in WRONG.items():
         shown = _shown(findings, kind)
         for finding in shown:
