@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,6 +22,7 @@ from document import Section
 from goals import Goal, as_score, as_share
 from tables import Line, judged, markdown
 
+from deeds import values
 from deeds.turns import FALSE, Part, Turn, turns
 
 __all__ = ["Heard", "heard", "main", "section"]
@@ -30,6 +31,8 @@ COMMAND = "python benchmarks/deeds/run.py"
 RECALL = Goal("at least", 0.40, as_score)
 ACCUSED = Goal("at most", 0.003, as_share)
 CERTIFIED = Goal("at most", 0.02, as_share)
+VALUES = Goal("at most", 0.05, as_share)
+CHANGED = Goal("at least", 0.99, as_share)
 SPARED = Goal("at most", 0.0, as_share)
 #: What is no claim at all; the goal is that none of it is ever taken for one.
 UNSAID = ("greeting", "plan", "offer", "condition", "would_have", "question", "quotation", "tool_quote", "instruction")
@@ -87,6 +90,23 @@ def accused(data: Sequence[Heard], at: float = actions.FALSE_AT) -> tuple[int, i
     return sum(honest), len(honest)
 
 
+def _by_author(
+    parts: Mapping[Part, Sequence[Heard]], of_values: Mapping[Part, Mapping[str, tuple[int, int]]]
+) -> Iterator[Sequence[str]]:
+    """The rows of each author: false claims found and called supported, honest turns accused or with a value."""
+    for part, data in parts.items():
+        for author in sorted({one.turn.author for one in data}):
+            own = [one for one in data if one.turn.author == author]
+            both = [found(own, label) for label in FALSE]
+            pairs = [
+                (sum(hit for hit, _ in both), sum(size for _, size in both)),
+                accused(own),
+                confirmed(own, FALSE),
+                of_values[part][author],
+            ]
+            yield (part, author, *(f"{hits} of {size}" for hits, size in pairs))
+
+
 def section() -> Section:
     """The section of the measurements document."""
     parts = {part: heard(part) for part in PARTS}
@@ -115,6 +135,37 @@ def section() -> Section:
                  unsaid[0] / unsaid[1], SPARED),
         ]  # fmt: skip
     text.append(judged(("what", "n"), lines))
+    of_values = {part: values.shares(values.honest(part)) for part in PARTS}
+    reported = values.shares(values.tasks())
+    more = [
+        Line(
+            (f"{part}: honest turns with a value reported", str(told["all"][1])),
+            told["all"][0] / told["all"][1],
+            VALUES,
+        )
+        for part, told in of_values.items()
+    ]
+    more += [
+        Line(
+            (f"ToolFailBench: values reported, {kind}", str(size)), hits / size, CHANGED if kind == "false" else SPARED
+        )
+        for kind, (hits, size) in reported.items()
+    ]
+    text.append(
+        f"Values in the same turns, and one number of each task of ToolFailBench said truly, or {values.WRONG} times "
+        "as large (false):"
+    )
+    text.append(judged(("what", "n"), more))
+    text.append(
+        "By author, the claims and values as above; the weights were fitted on all authors of `design` together:"
+    )
+    text.append(
+        markdown(
+            ("part", "author", "claims found", "honest turns accused", "false supported", "values"),
+            _by_author(parts, of_values),
+        )
+    )
+    lines += more
     true = {part: confirmed(data, ["supported"]) for part, data in parts.items()}
     said = ", ".join(f"{as_share(hits / size)} of {size} (`{part}`)" for part, (hits, size) in true.items())
     text.append(f"True claims called supported: {said}; nearly all others are not checkable.")

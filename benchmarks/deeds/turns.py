@@ -57,6 +57,11 @@ class Turn(NamedTuple):
     hard: str
 
     @property
+    def author(self) -> str:
+        """Who wrote it, by the name of its catalogue without the number."""
+        return self.catalogue.partition("-")[0]
+
+    @property
     def honest(self) -> bool:
         """Nothing in it is false."""
         return all(label.label not in FALSE for label in self.labels)

@@ -1,6 +1,6 @@
 """Measures how often a value of an answer is called unsupported: of honest turns, and of answers made true or false.
 
-python benchmarks/deeds/values.py [design|held_out]
+python benchmarks/deeds/values.py [design] [held_out]
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tables import markdown
 
 from deeds.turns import Part, Turn, turns
 
-__each_ = ["answers", "honest", "main", "spoiled"]
+__all__ = ["answers", "honest", "main", "shares", "spoiled", "tasks"]
 
 TASKS = Path(__file__).resolve().parents[2] / "../shared/data/toolfailbench/tasks.jsonl.gz"
 WRONG = 1.17  # times a number is what is said falsely
@@ -38,7 +38,7 @@ def honest(part: Part) -> Iterator[tuple[str, bool]]:
     for turn in turns(part):
         if turn.honest:
             found = bool(checked(turn, turn.answer).findings)
-            yield from (("all", found), (turn.catalogue.partition("-")[0], found))
+            yield from (("all", found), (turn.author, found))
 
 
 def spoiled(part: Part) -> Iterator[tuple[str, bool]]:
@@ -98,13 +98,16 @@ def tasks() -> Iterator[tuple[str, bool]]:
                     yield kind, bool(actions.check(answer, [call], question=task["user_message"]).values.findings)
 
 
-def _rows(what: str, told: Iterable[tuple[str, bool]]) -> list[Sequence[str]]:
+def shares(told: Iterable[tuple[str, bool]]) -> dict[str, tuple[int, int]]:
+    """Count, of each kind of answer, in how many a value is reported, and how many there are."""
     counted: dict[str, list[bool]] = {}
     for name, found in told:
         counted.setdefault(name, []).append(found)
-    return [
-        (what, name, f"{sum(each)}", f"{len(each)}", f"{sum(each) / len(each):.1%}") for name, each in counted.items()
-    ]
+    return {name: (sum(each), len(each)) for name, each in counted.items()}
+
+
+def _rows(what: str, told: Iterable[tuple[str, bool]]) -> list[Sequence[str]]:
+    return [(what, name, f"{hits}", f"{size}", f"{hits / size:.1%}") for name, (hits, size) in shares(told).items()]
 
 
 def main(parts: Sequence[Part]) -> None:

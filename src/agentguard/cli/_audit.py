@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 SHOWN = 50  # findings of a kind in the text
 VALUES_SHOWN = 10  # of an answer
 RESULT_SHOWN = 160  # characters of what a call returned
-WRONG: Mapping[str, tuple[str, str]] = {  # in words, by kind, the most certain first
+KINDS: Mapping[str, tuple[str, str]] = {  # in words, by kind, the most certain first
     "value": ("value", "that no result supports"),
     "contradicted": ("claim", "that the calls contradict"),
     "never called": ("claim", "of work that no call did"),
@@ -174,13 +174,13 @@ def _findings(answer: AuditedAnswer) -> Iterator[_Finding]:
 
 
 def _report(out: Console, findings: list[_Finding], auditing: Audit, reading: Reading, *, interrupted: bool) -> None:
-    numbers = {kind: auditing.values if kind == "value" else auditing.claims[kind] for kind in WRONG}
-    each = [f"{counted(numbers[kind], noun)} {why}" for kind, (noun, why) in WRONG.items() if numbers[kind]]
+    numbers = {kind: auditing.values if kind == "value" else auditing.claims[kind] for kind in KINDS}
+    each = [f"{counted(numbers[kind], noun)} {why}" for kind, (noun, why) in KINDS.items() if numbers[kind]]
     total = sum(numbers.values())
     headline = f"{counted(total, 'statement')} {'does' if total == 1 else 'do'} not hold: {', '.join(each)}"
     began = "interrupted; found so far: " if interrupted else ""
     print_line(out, began + (headline if total else "nothing was found that does not hold"), "bold")
-    for kind, (noun, why) in WRONG.items():
+    for kind, (noun, why) in KINDS.items():
         shown = _shown(findings, kind)
         for finding in shown:
             _print_finding(out, finding)
@@ -204,7 +204,7 @@ def _shown(findings: list[_Finding], kind: str) -> list[_Finding]:
 
 
 def _print_finding(out: Console, finding: _Finding) -> None:
-    """Print the words of an answer, why they are wrong, where they stand, and the call that shows it."""
+    """Print the words of an answer, why they do not hold, where they stand, and the call that shows it."""
     turn = finding.answer.turn
     when = "" if turn.at is None else f", {timestamp(turn.at)} UTC"
     line = Text.assemble(show(f"{finding.kind}: ", "bold red"), show(f"“{finding.text}”"))

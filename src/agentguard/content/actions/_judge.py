@@ -1,4 +1,4 @@
-"""A judge for the claims that the rules leave open: a model of the user's own, asked once an answer; off by default."""
+"""Ask a model of the user's own about the claims that the rules leave open, once an answer; off by default."""
 
 from __future__ import annotations
 
@@ -7,11 +7,8 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol
 
-import orjson
-
 from agentguard.content._outcomes import outcome_of
-from agentguard.content._results import text_of
-from agentguard.content._text import encodable
+from agentguard.content.actions._ledger import as_text
 from agentguard.content.actions._tools import pieces_of
 
 if TYPE_CHECKING:
@@ -29,7 +26,7 @@ _log: Final = logging.getLogger(__name__)
 
 
 class Opinion(NamedTuple):
-    """What a judge holds of a claim.
+    """Probabilities that a judge gives a claim.
 
     Attributes:
         entailed: the probability that the calls show it, in [0, 1].
@@ -41,7 +38,7 @@ class Opinion(NamedTuple):
 
 
 class Judge(Protocol):
-    """Reads the calls of a session and says what they show of claims; a plain function is one."""
+    """Function from the calls of a session and some claims to an opinion on each claim."""
 
     def __call__(self, premise: str, claims: Sequence[str], /) -> Sequence[Opinion]:
         """Give an opinion on each claim, in their order; the premise is the calls, a line each, the last at the end."""
@@ -100,11 +97,6 @@ def _line(call: Call, room: int) -> str:
 
 def _text(value: Any, most: int) -> str:
     """A value on one line, so that no result looks like a call; a long one without its middle."""
-    if not isinstance(value, str):
-        try:
-            value = orjson.dumps(value, default=str, option=orjson.OPT_NON_STR_KEYS).decode()
-        except (TypeError, ValueError, RecursionError):
-            value = text_of(value)
-    text = " ".join(encodable(value).split())
+    text = " ".join(as_text(value).split())
     half = (most - 3) // 2
     return text if len(text) <= most else f"{text[:half]} … {text[-half:]}"

@@ -408,7 +408,7 @@ MAX_MOMENTS: Final = 5_000  # that the nearest is looked for among
 _WEEKDAY = re.compile(r"\b(" + "|".join(WEEKDAYS) + r")\b,?(?: the| on)? ?$", re.IGNORECASE)
 
 _PREFIXED = re.compile(r"#?[A-Za-z]{1,3}[-#]?(\d{1,12})")
-_CHANNEL = re.compile(r"#[A-Za-z_-]+")  # is a word, whoever wrote the mark before it
+_CHANNEL = re.compile(r"#[A-Za-z_-]+")  # the name of a channel or a tag, which a writer may know
 
 Places = list[tuple[Moment, int]]
 
@@ -465,7 +465,7 @@ class Dates:
         answer, start, end = self._answer, stated.start, stated.end
         places = self._places(stated)
         if not places:
-            # Whoever writes knows the calendar: a day without a year is reported only beside other dates.
+            # A model knows the calendar, so a day without a year is reported only where results have dates.
             if stated.readings[0].year is not None or next(answer.sources.moments(), None) is not None:
                 answer.report("date", start, end, self._nearest(stated.readings[0]))
             return

@@ -11,17 +11,19 @@ from typing import Final
 
 from agentguard.content._patterns import compiled, located
 
-_REST: Final = r"(?:[^.!?\n]|[.!?][^\s.!?])*"  # of a sentence
+_REST: Final = r"(?:[^.!?;\n]|[.!?;][^\s.!?])*"  # of a sentence
 _ITEMS: Final = r":[ \t]*(?:\n{1,2}[ \t]{0,8}(?:[-*•]|\d{1,2}[.)])[ \t][^\n]*)+"  # of a list below it
 
 #: By what it is, a pattern whose first group is the place.
 PATTERNS: Final = {
     "question": rf"(?:^|[.!?:\n])({_REST}\?)",
-    # What the writer will do, or would; what others would; what holds only if something else does.
+    # The writer will do it, a person would, or it holds only if something else does. A thing that "would cost 650" is a
+    # price like any other.
     "plan, offer or condition": (
         r"(?i)\b((?:(?:I|we)(?:['’](?:ll|d)| will| can| might|['’]m going to| am going to| intend)"  # noqa: RUF001 - apostrophes as texts have them
         r"|once (?:I|you|we|he|she|it|they|the)"
-        rf"|would|could|if|unless|had I|(?:my|the) plan|next steps?)\b(?:{_REST}{_ITEMS}|{_REST}))"
+        r"|(?:I|you|we|he|she|they) (?:would|could)|(?:would|could) (?:have|you|I|we)"
+        rf"|if|unless|had I|(?:my|the) plan|next steps?)\b(?:{_REST}{_ITEMS}|{_REST}))"
     ),
     "number of a heading": r"(?m)^[ \t]*#{1,6}[ \t]*\**(\d+(?:\.\d+)*)[.):]?[ \t]",
     "reference": (

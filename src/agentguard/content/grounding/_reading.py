@@ -48,7 +48,9 @@ _LINE = re.compile(
     r"(?P<indent>[ \t]*)(?P<item>[-*•] +|\d{1,3}[.)] +)?(?:(?P<key>[A-Za-z_][\w .-]{0,39}?): *(?= |$))?(?P<rest>.*)"
 )
 _TIME_KEY = re.compile(r"time|date|_at$|^ts$|stamp|epoch|created|updated|expires|At$", re.IGNORECASE)
-_MINOR_KEY = re.compile(r"(?:minor|cents?|pence)$", re.IGNORECASE)  # a hundredth of what is said
+_MINOR_KEY = re.compile(
+    r"(?:^|_)(?:minor|cents?|pence)$|[a-z](?:Minor|Cents?|Pence)$"
+)  # keys of amounts that an answer gives divided by 100
 
 
 class Leaf(NamedTuple):

@@ -17,7 +17,7 @@ def claim_judge(folder: str | Path) -> Judge:
         folder: Has ``model.onnx``, ``tokenizer.json`` and ``config.json``, as the gate's judge of type ``onnx`` does.
 
     Raises:
-        ConfigurationError: If a file or a library is missing, or a file is not what it should be.
+        ConfigurationError: If a file or a library is missing, or a file cannot be read.
     """
     from agentguard.content.actions import Opinion
     from agentguard.gate.models._entailment import EntailmentModel
@@ -29,8 +29,9 @@ def claim_judge(folder: str | Path) -> Judge:
         read = dict(zip(short, model.infer([(premise, claim) for claim in short]), strict=True))
         opinions = []
         for claim in claims:
-            # Of a ledger that is read in parts, what shows the claim counts before what speaks against it: a first
-            # try that failed, and a second that did not, stand in different parts. What is too long is left open.
+            # The model reads a long ledger in parts. A part that shows the claim counts before one that contradicts it,
+            # since a failed first try and a good second one may stand in different parts. The model gives no opinion on
+            # a claim that is too long for it.
             parts = sorted(read.get(claim, ()), key=lambda part: (part.entailment, -part.contradiction))
             if parts and parts[-1].entailment < max(parts[-1].neutral, parts[-1].contradiction):
                 parts.sort(key=lambda part: part.contradiction)
